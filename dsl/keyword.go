@@ -1,6 +1,7 @@
 package dsl
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,38 +158,81 @@ func (p *parser) noKeyword(name string, n *yaml.Node, at Pointer) {
 			d.Range, d.Message, d.Help = p.src.RangeOf(then), "`then` takes one directive, and no tasks", "write the tasks below `do`, beside `if`: `if: .x` and `do: [...]`"
 		}
 	}
-	for i := 0; value == n && i+1 < len(n.Content); i += 2 {
-		key := n.Content[i]
-		help := stateElsewhere(key, n.Content[i+1])
-		if help == "" && slices.Contains(append(baseProperties(), besideKeywords()...), key.Value) {
-			continue
-		}
-		d.Range, d.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is not a keyword of a task", key.Value)
-		if help != "" {
-			d.Label, d.Fix, d.Help = "", nil, help
-			break
-		}
-		if d = p.src.otherKey(d, key, names); d.Label != "" {
-			break
-		}
+	if value == n {
+		d = p.wordForKeyword(d, n)
 	}
 	p.add(p.withOtherWords(d, n))
 }
 
-// withOtherWords adds to an error about a task without a keyword the properties of the task that belong to another language, each with its remedy.
-func (p *parser) withOtherWords(d Diagnostic, task *yaml.Node) Diagnostic {
+// wordForKeyword makes an error about a task without a keyword one about the property that stands for it: the first one that has a replacement, or else
+// the first unknown one.
+func (p *parser) wordForKeyword(d Diagnostic, task *yaml.Node) Diagnostic {
+	first := d
 	for i := 0; i+1 < len(task.Content); i += 2 {
-		name, at := task.Content[i].Value, p.src.RangeOf(task.Content[i])
-		help := oneLine(elsewhere(name, baseProperties()))
+		key := task.Content[i]
+		help := stateElsewhere(key, task.Content[i+1])
+		if help == "" && slices.Contains(append(baseProperties(), besideKeywords()...), key.Value) {
+			continue
+		}
+		named := d
+		named.Range, named.Message = p.src.RangeOf(key), fmt.Sprintf("`%s` is not a keyword of a task", key.Value)
+		if help != "" {
+			named.Help = help
+			return named
+		}
+		if named = p.src.otherKey(named, key, keywordNames()); named.Label != "" {
+			return named
+		}
+		if first.Range == d.Range {
+			first = named
+		}
+	}
+	return first
+}
+
+// noProperty is said of a word that resembles no property of a task.
+const noProperty = "no task has this property"
+
+// withOtherWords adds to an error about a task without a keyword the other properties of the task that no task has, each with its remedy.
+func (p *parser) withOtherWords(d Diagnostic, task *yaml.Node) Diagnostic {
+	known := slices.Concat(baseProperties(), besideKeywords(), keywordNames())
+	for i := 0; i+1 < len(task.Content); i += 2 {
+		key := task.Content[i]
+		at, help := p.src.RangeOf(key), oneLine(elsewhere(key.Value, baseProperties()))
 		switch {
-		case help == "" || slices.Contains(besideKeywords(), name) || slices.ContainsFunc(d.Related, func(r source.Related) bool { return r.Label == help }):
-		case at != d.Range:
-			d.Related = append(d.Related, source.Related{Range: at, Label: help})
-		case d.Label == "" && strings.HasPrefix(d.Help, oneOfKeywords):
-			d.Label = help
+		case slices.Contains(known, key.Value):
+		case at == d.Range:
+			if d.Label == "" && help != "" && strings.HasPrefix(d.Help, oneOfKeywords) {
+				d.Label = help
+			}
+		case help != "" || stateElsewhere(key, task.Content[i+1]) != "":
+			d = p.src.alsoSays(d, key, cmp.Or(help, stateElsewhere(key, task.Content[i+1])))
+		default:
+			d = p.src.alsoSays(d, key, cmp.Or(p.src.otherKey(Diagnostic{}, key, known).Label, noProperty))
 		}
 	}
 	return d
+}
+
+// alsoSays adds to an error a word at another place, with its remedy. A remedy that the error contains already is not repeated.
+func (s *Source) alsoSays(d Diagnostic, word *yaml.Node, help string) Diagnostic {
+	first := ""
+	if help == d.Help || help == d.Label {
+		first = s.wordAt(d.Range)
+	}
+	if i := slices.IndexFunc(d.Related, func(r source.Related) bool { return r.Label == help }); i >= 0 && help != noProperty {
+		first = s.wordAt(d.Related[i].Range)
+	}
+	if first != "" {
+		help = fmt.Sprintf("this has the remedy of `%s`", first)
+	}
+	d.Related = append(d.Related, source.Related{Range: s.RangeOf(word), Label: help})
+	return d
+}
+
+// wordAt returns the text at a range of the document.
+func (s *Source) wordAt(at source.Range) string {
+	return oneLine(string(s.Text[at.Start.Offset:at.End.Offset]))
 }
 
 // hasIf reports whether a task has a condition.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -20,6 +21,10 @@ const header = "document: { dsl: 1.0.3, namespace: demo, name: rule, version: 0.
 // marks the line of the report, and contains the remedy in it:
 //
 //	if: .x = 1 # SW507 "write `==`"
+//
+// ALSO marks a line that a diagnostic about another line names, with the words about it:
+//
+//	retries: 3 # ALSO "belongs to the `catch`"
 //
 // No other diagnostics are allowed except hints.
 func TestMistakes(t *testing.T) {
@@ -38,23 +43,29 @@ func TestMistakes(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+document.Name, func(t *testing.T) { checkMistake(t, string(document.Data)) })
 		}
 	}
-	if count < 1036 {
+	if count < 1040 {
 		t.Errorf("only %d mistakes", count)
 	}
 }
 
-var remedy = regexp.MustCompile(`(SW\d{3}) "([^"]*)"`)
+var (
+	remedy = regexp.MustCompile(`(SW\d{3}) "([^"]*)"`)
+	also   = regexp.MustCompile(`ALSO "([^"]*)"`)
+)
 
 func checkMistake(t *testing.T, text string) {
 	t.Helper()
 	if !strings.Contains("\n"+text, "\ndocument:") && strings.Contains("\n"+text, "\ndo:") {
 		text = header + text
 	}
-	var want []wanted
+	var want, wantRelated []wanted
 	for i, line := range strings.Split(text, "\n") {
 		_, comments, _ := strings.Cut(line, " # ")
 		for _, m := range remedy.FindAllStringSubmatch(comments, -1) {
 			want = append(want, wanted{i + 1, "", m[1], regexp.MustCompile(m[2])})
+		}
+		for _, m := range also.FindAllStringSubmatch(comments, -1) {
+			wantRelated = append(wantRelated, wanted{i + 1, "", "ALSO", regexp.MustCompile(m[1])})
 		}
 	}
 	w, found := dsl.Parse("mistake.yaml", []byte(text))
@@ -66,6 +77,7 @@ func checkMistake(t *testing.T, text string) {
 		said := d.Message + " | " + d.Label + " | " + d.Help
 		for _, r := range d.Related {
 			said += " | " + r.Label
+			wantRelated = slices.DeleteFunc(wantRelated, func(w wanted) bool { return w.line == r.Range.Start.Line && w.message.MatchString(r.Label) })
 		}
 		i := 0
 		for ; i < len(want); i++ {
@@ -79,7 +91,7 @@ func checkMistake(t *testing.T, text string) {
 		}
 		want = append(want[:i:i], want[i+1:]...)
 	}
-	for _, w := range want {
+	for _, w := range append(want, wantRelated...) {
 		t.Errorf("missing: line %d: %s %q", w.line, w.code, w.message)
 	}
 }

@@ -125,7 +125,7 @@ func (o *object) unknown(key *yaml.Node, allowed []string) {
 	} else if elsewhere := elsewhere(name, allowed); elsewhere != "" {
 		d.Help = elsewhere
 		o.markNamed(elsewhere, allowed)
-		if o.joinsOther(d, name, allowed) {
+		if o.joinsOther(d, key, allowed) {
 			return
 		}
 	} else if meant == "" {
@@ -147,7 +147,7 @@ func (o *object) wraps(key *yaml.Node, allowed []string) bool {
 
 // joinsOther adds a word of another language to the error about an earlier one in the same object, whose author has one mistake to learn of. It returns false
 // if there is no such error.
-func (o *object) joinsOther(d Diagnostic, name string, allowed []string) bool {
+func (o *object) joinsOther(d Diagnostic, key *yaml.Node, allowed []string) bool {
 	const ending, endings = " is not a property of ", " are not properties of "
 	for i, first := range o.p.found {
 		at := first.Pointer.Tokens()
@@ -158,11 +158,8 @@ func (o *object) joinsOther(d Diagnostic, name string, allowed []string) bool {
 		if !single {
 			words = strings.ReplaceAll(strings.TrimSuffix(first.Message, endings+o.what), " and ", ", ")
 		}
-		o.p.found[i].Message = oneLine(fmt.Sprintf("%s and `%s`%s%s", words, name, endings, o.what))
-		help := oneLine(d.Help)
-		if help != first.Help && !slices.ContainsFunc(first.Related, func(r source.Related) bool { return r.Label == help }) {
-			o.p.found[i].Related = append(first.Related, source.Related{Range: d.Range, Label: help})
-		}
+		o.p.found[i].Message = oneLine(fmt.Sprintf("%s and `%s`%s%s", words, key.Value, endings, o.what))
+		o.p.found[i] = o.p.src.alsoSays(o.p.found[i], key, oneLine(d.Help))
 		return true
 	}
 	return false
