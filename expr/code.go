@@ -111,9 +111,6 @@ func (s *source) compileError(err error) *SyntaxError {
 // Variables returns the names, without $, that c uses and does not bind itself, sorted.
 func (c *Code) Variables() []string { return c.variables }
 
-// Impure reports whether c's value depends on the clock.
-func (c *Code) Impure() bool { return c.impure }
-
 // Text returns the source of the expression.
 func (c *Code) Text() string { return c.text }
 

@@ -32,15 +32,6 @@ func (s *Scope) Now() time.Time { return s.m.now }
 // StartedAt returns when the task started.
 func (s *Scope) StartedAt() time.Time { return s.frame.StartedAt }
 
-// Pointer returns the task's pointer.
-func (s *Scope) Pointer() dsl.Pointer { return s.frame.pointer() }
-
-// Path returns the task's occurrence.
-func (s *Scope) Path() Path { return s.frame.Path }
-
-// Instance returns the id of the run.
-func (s *Scope) Instance() string { return s.m.s.ID }
-
 // Workflow returns the document.
 func (s *Scope) Workflow() *dsl.Workflow { return s.m.p.Workflow }
 

@@ -11,17 +11,6 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Deadlines returns the deadlines that pass within a time, of the runs of a namespace, or of all runs if it is empty, the next one first. A run that
-// cannot be described is passed to unread, and does not hide the others.
-func (c *Control) Deadlines(ctx context.Context, within time.Duration, namespace string, unread func(store.Instance, error)) ([]api.UpcomingDeadline, error) {
-	found, err := c.Upcoming(ctx, within, func(of string) bool { return namespace == "" || of == namespace }, unread)
-	all := []api.UpcomingDeadline{}
-	for _, u := range found {
-		all = append(all, u.JSON())
-	}
-	return all, err
-}
-
 // Upcoming is a deadline of a run.
 type Upcoming struct {
 	Run *client.Description
@@ -38,7 +27,8 @@ func (u Upcoming) JSON() api.UpcomingDeadline {
 	return api.UpcomingDeadline{Run: u.Run.Instance.String(), Workflow: u.Run.Invocation.Workflow.String(), Deadline: api.NewDeadline(u.DescribedDeadline)}
 }
 
-// Upcoming is Deadlines for the runs of the wanted namespaces.
+// Upcoming returns the deadlines that pass within a time, of the runs of the wanted namespaces, the next one first. A run that cannot be
+// described is passed to unread, and does not hide the others.
 func (c *Control) Upcoming(ctx context.Context, within time.Duration, wanted func(namespace string) bool, unread func(store.Instance, error)) ([]Upcoming, error) {
 	until := c.now().Add(within)
 	all := []Upcoming{}

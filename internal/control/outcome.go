@@ -14,19 +14,14 @@ import (
 	"github.com/swrun/swrun/runtime/store"
 )
 
-// Outcome returns the outcome of a run that ends within a time, or that it is still in progress; 0 does not wait. It waits for a quarantined run only
-// if a deadline ends the run.
-func (c *Control) Outcome(ctx context.Context, i store.Instance, within time.Duration) (api.RunOutcome, error) {
-	return c.OutcomeOf(ctx, RunOf{Execution: i}, within)
-}
-
 // RunOf is one run of an execution: the latest run if Number is 0.
 type RunOf struct {
 	Execution store.Instance
 	Number    int
 }
 
-// OutcomeOf is Outcome for one run of an execution.
+// OutcomeOf returns the outcome of a run that ends within a time, or that it is still in progress; 0 does not wait. It waits for a
+// quarantined run only if a deadline ends the run.
 func (c *Control) OutcomeOf(ctx context.Context, run RunOf, within time.Duration) (api.RunOutcome, error) {
 	i := run.Execution
 	numbers, within, err := c.awaitNext(ctx, run, within)

@@ -49,9 +49,6 @@ func (c *Control) Version(ctx context.Context, i store.Instance) (string, error)
 	return fmt.Sprintf("%d-%x", r.Version, sum.Sum64()), nil
 }
 
-// Delete deletes a run that is over.
-func (c *Control) Delete(ctx context.Context, i store.Instance) error { return c.client.Delete(ctx, i) }
-
 // NotEndedError reports that a run did not end within the given time.
 type NotEndedError struct{ Run store.Instance }
 

@@ -78,11 +78,6 @@ func (c *Control) Deploy(ctx context.Context, r definition.Reference, d *swrun.D
 	return w, before == w.Definition, err
 }
 
-// DeployAll deploys documents of this process, with the external resources that they need, all of them or none.
-func (c *Control) DeployAll(ctx context.Context, all ...*swrun.Document) error {
-	return c.engine.Deploy(ctx, all...)
-}
-
 // CheckRuns returns the effect of a document's deployment on the runs in progress, and changes nothing.
 func (c *Control) CheckRuns(ctx context.Context, d *swrun.Document) (api.DeployResult, error) {
 	found, err := c.engine.CheckRuns(ctx, d)
@@ -119,18 +114,6 @@ func (c *Control) Workflows(ctx context.Context, namespace string) ([]api.Workfl
 		all = append(all, api.NewWorkflow(d))
 	}
 	return all, nil
-}
-
-// Workflow returns a deployed workflow; a workflow that is not deployed is refused as store.NoSuch.
-func (c *Control) Workflow(ctx context.Context, namespace, name string) (api.Workflow, error) {
-	found, err := definition.Noted(ctx, c.store, namespace, name)
-	if err != nil {
-		return api.Workflow{}, err
-	}
-	if len(found) == 0 || namespace == "" || name == "" {
-		return api.Workflow{}, &store.Refusal{Code: store.NoSuch, Detail: fmt.Sprintf("workflow %s/%s", namespace, name)}
-	}
-	return api.NewWorkflow(found[0]), nil
 }
 
 // Deployed returns a deployed version of a workflow; definition.Latest means the latest.

@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -162,14 +161,4 @@ func (g *Gate) GiveBack(ctx context.Context, name string, ended, unbegun []strin
 		f(name)
 	}
 	return nil
-}
-
-// Earliest returns when to ask again for one of some queues that are not open; zero if all are.
-func (g *Gate) Earliest(ctx context.Context, names []string) (at time.Time) {
-	for _, name := range names {
-		if again, open := g.Open(ctx, name); !open {
-			at = interpreter.Earlier(at, again)
-		}
-	}
-	return at
 }
