@@ -370,13 +370,20 @@ func (s *Schedules) reconcile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	follows := map[string]string{} // the digests that the schedules follow, by workflow
+	for _, x := range known {
+		follows[x.Workflow.Namespace+"/"+x.Workflow.Name] = x.Digest
+	}
 	var failed []error
 	there := map[string]bool{}
 	for _, d := range deployed {
 		if d.Latest() == "" {
 			continue
 		}
-		there[d.Namespace+"/"+d.Name] = true
+		name := d.Namespace + "/" + d.Name
+		if there[name] = true; follows[name] == d.Versions[0].Digest {
+			continue
+		}
 		p, err := s.plan(ctx, definition.Reference{Namespace: d.Namespace, Name: d.Name, Version: d.Latest()}, d.Versions[0].Digest)
 		if err == nil {
 			_, err = s.follow(ctx, d.Namespace, d.Name, p)
