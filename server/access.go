@@ -168,8 +168,10 @@ func (s *Server) stillAllowed(r *http.Request, role Role, namespace string) erro
 	switch {
 	case err != nil:
 		return err
-	case !caller.Role.Allows(role), namespace != "" && !caller.Sees(namespace):
+	case !caller.Role.Allows(role):
 		return forbidden(caller, role)
+	case namespace != "" && !caller.Sees(namespace):
+		return notFound("namespace " + namespace)
 	}
 	return nil
 }

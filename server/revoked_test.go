@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +38,28 @@ func TestRevokedFollowers(t *testing.T) {
 		if late++; late == 100 {
 			leave()
 			t.Error("the stream of a revoked token goes on")
+		}
+	}
+}
+
+// TestNarrowedCaller: a caller that loses its role or its namespace while its request waits gets the answer of a new request.
+func TestNarrowedCaller(t *testing.T) {
+	ada := server.Caller{Name: "ada", Role: access.RoleOperator, Namespaces: []string{"demo"}}
+	nobody, elsewhere := ada, ada
+	nobody.Role, elsewhere.Namespaces = "", []string{"other"}
+	for want, later := range map[string]server.Caller{"there is no namespace demo": elsewhere, "this needs a token": nobody} {
+		callers := []server.Caller{ada, ada, ada, later}
+		g := mustGuard(t, func(c *server.Config) {
+			c.Authorize = func(*http.Request) (server.Caller, error) {
+				caller := callers[0]
+				callers = callers[1:]
+				return caller, nil
+			}
+		})
+		g.send("PUT", "/v1/workflows/demo/nap/1.0.0", `{"document":{"dsl":"1.0.3","namespace":"demo","name":"nap","version":"1.0.0"},"do":[{"nap":{"wait":{"hours":1}}}]}`)
+		run := g.send("POST", "/v1/runs", `{"workflow":"demo/nap"}`).Header().Get("Location")
+		if w := g.send("GET", run+"/output?wait=1ms", ""); !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the request ends with %d %s; want %q", w.Code, w.Body, want)
 		}
 	}
 }

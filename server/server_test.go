@@ -250,10 +250,10 @@ func TestMisdirectedRequests(t *testing.T) {
 func TestNamesOfFoldersAreRefused(t *testing.T) {
 	d := mustDeployment(t)
 	for path, want := range map[string]string{
-		"/v1/queues/%2e%2e/pause":         `".." is not a valid name: it means a folder in a URL`,
-		"/v1/queues/%2E/pause":            `"." is not a valid name: it means a folder in a URL`,
-		"/v1/schedules/demo/.%2e/trigger": `".." is not a valid name: it means a folder in a URL`,
-		"/v1/sinks/../retry":              `".." is not a valid name: it means a folder in a URL`,
+		"/v1/queues/%2e%2e/pause":         `".." is not a valid name: it means a folder in a URL; use a name with a letter or a digit`,
+		"/v1/queues/%2E/pause":            `"." is not a valid name: it means a folder in a URL; use a name with a letter or a digit`,
+		"/v1/schedules/demo/.%2e/trigger": `".." is not a valid name: it means a folder in a URL; use a name with a letter or a digit`,
+		"/v1/sinks/../retry":              `".." is not a valid name: it means a folder in a URL; use a name with a letter or a digit`,
 		"/v1/queues/a%2F/pause":           `queue is wrong: a queue is named by at most 128 letters and digits, with . _ - inside, got "a/"`,
 		"/v1/queues/a%2F%2e%2e/pause":     `queue is wrong: a queue is named by at most 128 letters and digits, with . _ - inside, got "a/.."`,
 		"/v1/sinks/a%2F%2Fb/retry":        `there is no sink "a//b"`,

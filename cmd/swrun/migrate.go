@@ -28,6 +28,9 @@ otherwise the run is refused, and the reason names the task. The timeout of the 
 			if r.To == "" {
 				return usagef("for example --to latest", "migrate needs --to, the version to which the runs move")
 			}
+			if err := checkNames(r.To); err != nil {
+				return err
+			}
 			if r.Map, err = readPointerMap(moved); err != nil {
 				return err
 			}

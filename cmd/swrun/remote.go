@@ -241,6 +241,14 @@ func workedOn(all []api.Worker) bool {
 	return false
 }
 
+// checkNames returns the usage error of names that no request can contain. Every command refuses them before it opens a store.
+func checkNames(names ...string) error {
+	if err := api.CheckNames(names...); err != nil {
+		return serverError(err)
+	}
+	return nil
+}
+
 // serverError adds the exit code to a refusal of a server, or to the error of an unreachable server; nil for any other error.
 func serverError(err error) error {
 	var problem *api.Problem

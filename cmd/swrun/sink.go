@@ -68,6 +68,9 @@ func (p *program) deadLettersCommand() *cobra.Command {
 		Use: "dead-letters SINK", Short: "List the dead letters of a sink and their errors", Example: "  swrun sink dead-letters audit",
 		Long: "EVENT is the argument of swrun sink retry and drop. AGAIN is yes if the event will be sent again.",
 		Args: exactly("a sink"), RunE: verb(func(args []string) error {
+			if err := checkNames(args[0]); err != nil {
+				return err
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				all, err := remote.Ask(ctx, o.deployment, api.ListSinks(), &api.None{})
 				if err != nil {

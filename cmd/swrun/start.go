@@ -85,9 +85,9 @@ func (f *startFlags) read() (client.StartOptions, error) {
 func parseWorkflow(name string) (definition.Reference, error) {
 	reference, err := definition.ParseReference(name)
 	if err != nil {
-		err = usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
+		return reference, usagef("for example demo/order or demo/order:1.0.0", "%s", shorten.To(err.Error(), 200))
 	}
-	return reference, err
+	return reference, checkNames(reference.Namespace, reference.Name, reference.Version)
 }
 
 // parse returns the workflow and the options of the start; it refuses impossible values before a store is opened.

@@ -118,6 +118,9 @@ func (p *program) troubleChange(use, short, example string, row api.Operation[ap
 	cmd := &cobra.Command{
 		Use: use, Short: short, Example: example,
 		Args: atLeastOne("a group"), RunE: verb(func(args []string) error {
+			if err := checkNames(args...); err != nil {
+				return err
+			}
 			return p.operate(f, func(ctx context.Context, o *operation) error {
 				done, err := remote.Ask(ctx, o.deployment, row, &api.TroubleCommand{Namespace: f.namespace, Body: api.TroubleChoice{Groups: args, Reason: reason}})
 				if err != nil {

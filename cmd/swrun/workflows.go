@@ -106,6 +106,9 @@ func (o *operation) workflow(ctx context.Context, name string, after time.Time) 
 	if err != nil || strings.Contains(name, ":") {
 		return usagef("for example swrun workflows demo/order", "%q is not a workflow: it must be namespace/name", name)
 	}
+	if err := checkNames(r.Namespace, r.Name); err != nil {
+		return err
+	}
 	w, err := o.deployment.Workflow(ctx, r.Namespace, r.Name)
 	if err != nil {
 		return err
