@@ -44,6 +44,8 @@ func TestHostileDocuments(t *testing.T) {
 		{"a carriage return alone", head + "  - a: { wait: PT1S }\r  - b: { wait: PT1S }", "SW105"},
 		{"text from right to left", head + "  - a: { set: { x: '\u202e' } }", "SW105"},
 		{"infinity", head + "  - a: { set: { x: .inf } }", "SW108"},
+		{"a long hexadecimal number", head + "  - a: { set: { x: 0x" + strings.Repeat("f", 999) + " } }", "SW108"},
+		{"a long octal number", head + "  - a: { set: { x: 0o" + strings.Repeat("7", 200_000) + " } }", "SW108"},
 		{"a brace as namespace", "document: { dsl: 1.0.3, namespace: '{x}', name: a, version: 1.0.0 }\ndo: []", "SW112"},
 		{"dots as name", "document: { dsl: 1.0.3, namespace: a, name: .., version: 1.0.0 }\ndo: []", "SW112"},
 		{"a line break in a name", "document: { dsl: 1.0.3, namespace: a, name: \"b\\n\", version: 1.0.0 }\ndo: []", "SW112"},

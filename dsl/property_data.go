@@ -9,6 +9,7 @@ import (
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/lazyregexp"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // data decodes any JSON value.
@@ -138,6 +139,10 @@ func (p *parser) checkPlainScalar(n *yaml.Node, at Pointer) {
 	}
 	switch source.TypeOf(n) {
 	case source.NotANumber:
+		if source.IsLong(n) {
+			report("SW108", fmt.Sprintf("`%s` is too long for a hexadecimal or octal number", shorten.To(n.Value, 40)), "write the number with decimal digits, or put it in quotes if text is meant")
+			return
+		}
 		report("SW108", fmt.Sprintf("`%s` is not a number in JSON", n.Value), "put it in quotes if text is meant")
 	case source.IntScalar:
 		if digits := strings.TrimLeft(n.Value, "+-"); len(digits) > 1 && digits[0] == '0' && digits[1] >= '0' && digits[1] <= '9' {

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // This file decodes data that people write in files: inputs, events, secrets.
@@ -66,6 +67,8 @@ func checkYAML(n *yaml.Node) error {
 	switch {
 	case n.Style&yaml.TaggedStyle != 0 && n.Tag != "!!str":
 		return fmt.Errorf("line %d: the tag %s is not allowed: data may contain only JSON values", n.Line, n.Tag)
+	case n.Kind == yaml.ScalarNode && source.IsLong(n):
+		return fmt.Errorf("line %d: %s is too long for a hexadecimal or octal number; write it with decimal digits", n.Line, shorten.To(n.Value, 40))
 	case n.Kind == yaml.ScalarNode && source.TypeOf(n) == source.NotANumber:
 		return fmt.Errorf("line %d: %s is not a number in JSON", n.Line, n.Value)
 	}

@@ -65,6 +65,7 @@ func TestReadInput(t *testing.T) {
 		{"a key that is no text", "? [a]\n: b\n", []string{"-"}, "standard input is not a valid input: line 1: a key must be text"},
 		{"a tag", "a: !!binary aGk=\n", []string{"-"}, "standard input is not a valid input: line 1: the tag !!binary is not allowed"},
 		{"no number in json", "a: [.inf]\n", []string{"-"}, "standard input is not a valid input: line 1: .inf is not a number in JSON"},
+		{"a long octal number", "a: 0o" + strings.Repeat("7", 3_000_000), []string{"-"}, "standard input is not a valid input: line 1: 0o77777777777777777777777777777777777777… is too long for a hexadecimal or octal number; write it with decimal digits"},
 		{"no number in braces", `{"a":NaN}`, []string{"-"}, "standard input is not a valid input: line 1: JSON has no number NaN: write null, or \"NaN\" for the text"},
 		{"no number in brackets", "[1,\n{\"a\":-Infinity}]", []string{"-"}, "standard input is not a valid input: line 2: JSON has no number -Infinity: write null"},
 		{"an alias in itself", "a: &a [*a]\n", []string{"-"}, "standard input is not a valid input: yaml: anchor 'a' value contains itself"},

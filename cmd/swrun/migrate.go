@@ -25,10 +25,7 @@ func (p *program) migrateCommand() *cobra.Command {
 version, with its timeouts. Each task in progress must have the same pointer and kind in the other version, or the pointer that the map contains;
 otherwise the run is refused, and the reason names the task. The timeout of the workflow does not change: swrun deadline set changes it.`,
 		Args: chosen.arguments, RunE: verb(func(args []string) (err error) {
-			if r.To == "" {
-				return usagef("for example --to latest", "migrate needs --to, the version to which the runs move")
-			}
-			if err := checkNames(r.To); err != nil {
+			if err := checkVersion(r.To); err != nil {
 				return err
 			}
 			if r.Map, err = readPointerMap(moved); err != nil {
@@ -54,6 +51,14 @@ otherwise the run is refused, and the reason names the task. The timeout of the 
 	flags.BoolVar(&r.DryRun, "dry-run", false, "print whether each run can migrate now, and change nothing")
 	flags.StringVar(&r.Reason, "reason", "", "reason, for the histories of the runs")
 	return cmd
+}
+
+// checkVersion checks the value of --to.
+func checkVersion(to string) error {
+	if to == "" {
+		return usagef("for example --to latest", "migrate needs --to, the version to which the runs move")
+	}
+	return checkNames(to)
 }
 
 const (

@@ -22,7 +22,7 @@ const (
 	BoolScalar
 	IntScalar
 	FloatScalar
-	NotANumber // .inf and .nan, which JSON does not have
+	NotANumber // .inf and .nan, which JSON does not have, and numbers that IsLong reports
 )
 
 var (
@@ -48,6 +48,9 @@ func TypeOf(n *yaml.Node) ScalarType {
 	}
 	switch {
 	case intPattern().MatchString(n.Value):
+		if isLong(n.Value) {
+			return NotANumber
+		}
 		return IntScalar
 	case floatPattern().MatchString(n.Value):
 		return FloatScalar
@@ -56,6 +59,16 @@ func TypeOf(n *yaml.Node) ScalarType {
 	}
 	return TextScalar
 }
+
+// maxConverted is the length of a hexadecimal or octal number. The conversion to decimal digits takes a time that grows with the square of the length.
+const maxConverted = 1000
+
+func isLong(text string) bool {
+	return len(text) > maxConverted && (strings.HasPrefix(text, "0o") || strings.HasPrefix(text, "0x"))
+}
+
+// IsLong reports whether a scalar is a hexadecimal or octal number that is too long to be converted.
+func IsLong(n *yaml.Node) bool { return TypeOf(n) == NotANumber && isLong(n.Value) }
 
 // Data returns a node as JSON data. Of two equal keys the last one counts; the parser reports them.
 func Data(n *yaml.Node) any {

@@ -11,6 +11,7 @@ import (
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/content"
 	"github.com/swrun/swrun/internal/jsonvalue"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // Limits of a document in YAML, whose aliases multiply its content.
@@ -81,6 +82,9 @@ func (c *converter) value(n *yaml.Node, depth int) (any, error) {
 			}
 		}
 		return items, nil
+	}
+	if source.IsLong(n) {
+		return nil, fmt.Errorf("line %d: %s is too long for a hexadecimal or octal number; write it with decimal digits", n.Line, shorten.To(n.Value, 40))
 	}
 	return source.Data(n), nil
 }
