@@ -7,7 +7,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 )
 
@@ -49,7 +51,7 @@ func (s *Server) healthRoutes() {
 	})
 	route(s, RoleOpen, huma.Operation{
 		OperationID: "ready", Method: http.MethodGet, Path: readyPath, Tags: []string{"health"},
-		Summary: "Whether the store is well too, so that requests can be sent here",
+		Summary: "Whether the store is well too and the documents of the folders are deployed, so that requests can be sent here",
 	}, func(ctx context.Context, _ *struct{}) (*probeAnswer, error) {
 		if err := s.isReady(ctx); err != nil {
 			return nil, err
@@ -61,10 +63,20 @@ func (s *Server) healthRoutes() {
 // readyWithin is the maximum time for an answer of the store.
 const readyWithin = 2 * time.Second
 
-// isReady returns a problem unless the store can be relied on. Every caller may ask. The server reuses an answer for a second, so that callers do not
+// isReady returns a problem unless the store can be relied on, and this process knows its workflows. Every caller may ask. The server reuses an answer for a second, so that callers do not
 // keep the store busy.
 func (s *Server) isReady(ctx context.Context) error {
 	within, cancel := context.WithTimeout(context.WithoutCancel(ctx), readyWithin)
 	defer cancel()
 	return s.control.Ready(within)
+}
+
+// startingProblem returns the problem of a request that a starting process cannot answer yet, or nil.
+func startingProblem(err error) *api.Problem {
+	if !errors.As(err, new(*control.StartingError)) {
+		return nil
+	}
+	p := newProblem(http.StatusServiceUnavailable, "starting", "The server is starting", err.Error())
+	p.RetryAfter, p.Applied, p.Help = retryOutage, api.AppliedNo, "ask again later"
+	return p
 }

@@ -92,7 +92,7 @@ func callersProblem(err error) *api.Problem {
 	if errors.As(err, &known) {
 		return known
 	}
-	for _, problemOf := range []func(error) *api.Problem{workflowProblem, inputProblem, functionProblem, continuedProblem, runProblem, requestProblem, refusal} {
+	for _, problemOf := range []func(error) *api.Problem{startingProblem, workflowProblem, inputProblem, functionProblem, continuedProblem, runProblem, requestProblem, refusal} {
 		if p := problemOf(err); p != nil {
 			return p
 		}

@@ -68,9 +68,18 @@ func (o *operation) withResources(all []*swrun.Document) ([]*swrun.Document, err
 	return whole, nil
 }
 
-// wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail records the failed deployment.
+// wholeToDeploy is withResources for documents that are deployed next. If they cannot be read, the audit trail records the failed deployment. It ends
+// with ctx: a read in flight changes nothing, and is given up.
 func (o *operation) wholeToDeploy(ctx context.Context, all []*swrun.Document) ([]*swrun.Document, error) {
-	whole, err := o.withResources(all)
+	var whole []*swrun.Document
+	var err error
+	read := make(chan struct{})
+	go func() { whole, err = o.withResources(all); close(read) }()
+	select {
+	case <-read:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 	if o.store != nil && err != nil {
 		o.note(ctx, o.store, change{operation: "putWorkflow", subject: documentNames(all)}, err.Error())
 	}

@@ -51,7 +51,7 @@ func (d *drafts) watch(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-settled.C:
-			files, err := d.files(w)
+			files, err := d.files(ctx, w)
 			if err != nil {
 				settled.Reset(missingFor)
 				continue
@@ -75,7 +75,7 @@ func (d *drafts) concerns(event fsnotify.Event) bool {
 }
 
 // files returns the documents of the folder, and starts to watch the folder. It reports an unreadable folder once.
-func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
+func (d *drafts) files(ctx context.Context, w *fsnotify.Watcher) ([]string, error) {
 	if d.missing {
 		_ = w.Remove(d.folder) // another folder of that name is not the watched one
 	}
@@ -85,7 +85,7 @@ func (d *drafts) files(w *fsnotify.Watcher) ([]string, error) {
 	}
 	var files []string
 	if err == nil {
-		files, err = workflowFiles(d.folder)
+		files, err = workflowFiles(ctx, d.folder)
 	}
 	if err != nil && !d.missing {
 		d.complain(err)

@@ -57,7 +57,7 @@ func (f *serveFlags) reload(ctx context.Context) {
 	}
 	f.log.Info("SIGHUP: the folders and the secrets are read again")
 	f.rereads.reread()
-	if err := f.served.deploy(client.WithActor(ctx, f.served.folderActor())); err != nil {
+	if err := f.served.deploy(client.WithActor(ctx, f.served.folderActor())); err != nil && ctx.Err() == nil {
 		f.log.Warn("the folders could not be read again", "error", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/audit"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/progress"
 	"github.com/swrun/swrun/internal/remote"
 	"github.com/swrun/swrun/internal/shorten"
@@ -80,7 +81,7 @@ func (j *job) runHere(ctx context.Context) error {
 		guests := &guests{store: s.Store, config: config, until: until, known: map[store.Instance]bool{own: true}}
 		defer guests.working.Wait()
 		defer close(until)
-		defer j.program.answerOthers(ctx, s, engine, slog.New(trailHandler{storeLog{j.program}, j.program, s.Store}), guests.take)()
+		defer j.program.answerOthers(ctx, s, engine, slog.New(trailHandler{storeLog{j.program}, j.program, s.Store}), func(c *control.Control) { c.Perform = guests.take })()
 		if err := r.begin(ctx); err != nil {
 			return err
 		}

@@ -97,11 +97,9 @@ func (p *program) serveFolders(f *serveFlags, folders []string) error {
 	f.operateFlags.resourceFlags, f.operateFlags.verb = f.host.resourceFlags, "serve" // the documents of the folders are read as sent documents are
 	return p.operate(&f.operateFlags, func(ctx context.Context, o *operation) error {
 		f.served = &served{operation: o, folders: folders, log: f.log}
-		deploy := f.served.deploy
-		if f.strict {
-			deploy = func(ctx context.Context) error { return o.deploy(ctx, all) }
-		}
-		if err := deploy(client.WithActor(ctx, p.folderActor())); err != nil {
+		if !f.strict && len(folders) > 0 {
+			f.served.startup = control.NewStartup()
+		} else if err := o.deploy(client.WithActor(ctx, p.folderActor()), all); err != nil {
 			return err
 		}
 		return o.serve(ctx, f)
@@ -152,7 +150,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	if err != nil {
 		return err
 	}
-	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)() // before this process reports that it is ready
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, f.starts)() // before this process reports that it is ready
 	listener, err := o.listen(ctx, f)
 	if err != nil {
 		return err
@@ -168,6 +166,7 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	}
 	f.tellHearing(ctx, c)
 	o.letExamine(c, f)
+	f.starts(c)
 	reading := f.readSources(c, config.Metrics)
 	sending, err := o.sendEvents(f, engine.Engine, config.Metrics)
 	if err != nil {
@@ -176,12 +175,11 @@ func (o *operation) serveWith(ctx context.Context, f *serveFlags, beside func(co
 	s := server.New(config)
 	all, ctx := errgroup.WithContext(ctx)
 	all.Go(func() error { return s.Serve(ctx, listener) })
-	all.Go(func() error { return engine.Work(ctx) })
+	all.Go(func() error { return f.onceDeployed(ctx, engine.Work, reading) })
 	all.Go(func() error { c.Monitor.Watch(ctx, f.log); return nil })
 	all.Go(func() error { o.keepCurrent(ctx, &f.workerFlags); return nil })
 	all.Go(o.reloads(ctx, f.reload))
 	all.Go(func() error { return beside(ctx) })
-	all.Go(func() error { return reading(ctx) })
 	all.Go(func() error { return sending(ctx) })
 	return all.Wait()
 }
@@ -232,7 +230,7 @@ func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 	}
 	var files []string
 	for _, folder := range folders {
-		found, err := p.filesOf(folder)
+		found, err := p.filesOf(context.Background(), folder)
 		if err != nil {
 			return nil, err
 		}
@@ -242,21 +240,24 @@ func (p *program) readFolders(folders []string) ([]*swrun.Document, error) {
 }
 
 // filesOf returns the documents of a folder, and reports a folder without documents.
-func (p *program) filesOf(folder string) ([]string, error) {
-	files, err := workflowFiles(folder)
-	if err == nil && len(files) == 0 {
+func (p *program) filesOf(ctx context.Context, folder string) ([]string, error) {
+	files, err := workflowFiles(ctx, folder)
+	if err == nil && len(files) == 0 && ctx.Err() == nil {
 		fmt.Fprintln(p.err, p.errStyle().Text("there is no workflow document in "+terminal.Printable(folder)))
 	}
 	return files, err
 }
 
-// workflowFiles returns the files of a folder that may be workflow documents.
-func workflowFiles(folder string) (files []string, err error) {
+// workflowFiles returns the files of a folder that may be workflow documents, until ctx ends.
+func workflowFiles(ctx context.Context, folder string) (files []string, err error) {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, fileError("the folder cannot be read", err)
 	}
 	for _, entry := range entries {
+		if ctx.Err() != nil {
+			break
+		}
 		file := filepath.Join(folder, entry.Name())
 		if entry.IsDir() || !namedAsDocument(file) || foreign(file) {
 			continue

@@ -90,7 +90,20 @@ func (h *hosted) listening(args ...string) *serving {
 		}
 	}
 	h.Cleanup(func() { s.stop() })
+	if servesFolder(args) {
+		said.until(h.T, "the documents of the folders are deployed")
+	}
 	return s
+}
+
+// servesFolder reports whether a command serves a folder.
+func servesFolder(args []string) bool {
+	for n, arg := range args[1:] {
+		if info, err := os.Stat(arg); err == nil && info.IsDir() && args[n] != "--secrets" {
+			return args[0] == "serve"
+		}
+	}
+	return false
 }
 
 // TestServeWithTokensOverTLS: a real server with a certificate, which is replaced while it serves, asks for tokens that were made before.

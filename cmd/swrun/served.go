@@ -10,12 +10,15 @@ import (
 	"strings"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/swrun/swrun"
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/doctor"
 	"github.com/swrun/swrun/internal/terminal"
+	"github.com/swrun/swrun/runtime/client"
 )
 
 // served are the documents of the folders of serve. A faulty document does not affect the others.
@@ -24,8 +27,11 @@ type served struct {
 	folders []string
 	log     *slog.Logger
 
+	startup  *control.Startup // nil if the documents are deployed before the server starts
+	reading  sync.Mutex       // of the folders
 	mu       sync.Mutex
-	unserved []unserved // at the last reading of the folders
+	found    int        // documents, at the last reading of the folders
+	unserved []unserved // of them
 }
 
 // unserved is a document that is not served.
@@ -34,29 +40,75 @@ type unserved struct {
 	err  error
 }
 
-// deploy reads the folders and deploys their documents. Its error is an error of the store or of a folder.
+// onceDeployed calls functions when the documents of the folders are deployed, until ctx ends: the runs and the events that they read may need any of
+// these documents.
+func (f *serveFlags) onceDeployed(ctx context.Context, functions ...func(context.Context) error) error {
+	if f.served != nil {
+		if err := f.served.begin(client.WithActor(ctx, f.served.folderActor())); err != nil || ctx.Err() != nil {
+			return err
+		}
+	}
+	all, ctx := errgroup.WithContext(ctx)
+	for _, do := range functions {
+		all.Go(func() error { return do(ctx) })
+	}
+	return all.Wait()
+}
+
+// starts lets a control wait for the documents of the folders.
+func (f *serveFlags) starts(c *control.Control) {
+	if f.served != nil {
+		c.Startup = f.served.startup
+	}
+}
+
+// begin deploys the documents of the folders for the first time. It returns no error if ctx ends meanwhile.
+func (s *served) begin(ctx context.Context) error {
+	if s.startup == nil {
+		return nil
+	}
+	err := s.deploy(ctx)
+	s.startup.End(err == nil && ctx.Err() == nil)
+	switch {
+	case ctx.Err() != nil:
+		return nil
+	case err != nil:
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.log.Info("the documents of the folders are deployed", "documents", s.found-len(s.unserved), "notServed", len(s.unserved))
+	return nil
+}
+
+// count notes how many documents are done.
+func (s *served) count(done, found int) {
+	s.mu.Lock()
+	s.found = found
+	s.mu.Unlock()
+	if s.startup != nil {
+		s.startup.Count(done, found)
+	}
+}
+
+// deploy reads the folders and deploys their documents, until ctx ends. Its error is an error of the store or of a folder.
 func (s *served) deploy(ctx context.Context) error {
-	var documents []*swrun.Document
-	var wrong []unserved
-	files, err := s.files()
+	s.reading.Lock()
+	defer s.reading.Unlock()
+	files, err := s.files(ctx)
 	if err != nil {
 		return err
 	}
-	for _, file := range files {
-		d, err := loadDocument(s.streams, file)
-		if err == nil {
-			err = refused(d)
-		}
-		if err != nil {
-			wrong = append(wrong, unserved{file, err})
-		} else {
-			documents = append(documents, d)
-		}
-	}
-	named := sameNames(documents)
+	s.count(0, len(files))
+	documents, wrong := s.read(ctx, files)
+	named, faulty := sameNames(documents), len(wrong)
 	var deployed []*swrun.Document
-	for _, d := range documents {
+	for n, d := range documents {
+		if ctx.Err() != nil {
+			return nil
+		}
 		whole, err := s.deployOne(ctx, d, named[d.String()])
+		s.count(faulty+n+1, len(files))
 		if err == nil {
 			s.tellDeployed(ctx, d)
 			deployed = append(deployed, whole...)
@@ -72,6 +124,25 @@ func (s *served) deploy(ctx context.Context) error {
 	return s.tellMissingChildren(ctx, deployed)
 }
 
+// read reads documents, until ctx ends. Its second result contains the faulty ones.
+func (s *served) read(ctx context.Context, files []string) (documents []*swrun.Document, wrong []unserved) {
+	for _, file := range files {
+		if ctx.Err() != nil {
+			break
+		}
+		d, err := loadDocument(s.streams, file)
+		if err == nil {
+			err = refused(d)
+		}
+		if err != nil {
+			wrong = append(wrong, unserved{file, err})
+		} else {
+			documents = append(documents, d)
+		}
+	}
+	return documents, wrong
+}
+
 // deployOne deploys one of the documents with the same name and version, and returns it with its resources.
 func (s *served) deployOne(ctx context.Context, d *swrun.Document, same []*swrun.Document) ([]*swrun.Document, error) {
 	if err := ambiguous(d, same); err != nil {
@@ -85,9 +156,9 @@ func (s *served) deployOne(ctx context.Context, d *swrun.Document, same []*swrun
 }
 
 // files returns the documents of the folders, and reports documents in folders below them.
-func (s *served) files() (all []string, err error) {
+func (s *served) files(ctx context.Context) (all []string, err error) {
 	for _, folder := range s.folders {
-		files, err := s.filesOf(folder)
+		files, err := s.filesOf(ctx, folder)
 		if err != nil {
 			return nil, err
 		}
@@ -204,6 +275,12 @@ func (s *served) tell(wrong []unserved) {
 func (s *served) findings() []doctor.Finding {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.startup.Err(); err != nil {
+		return []doctor.Finding{{
+			Code: doctor.CodeDocuments, Level: doctor.Warning, What: err.Error(),
+			Fix: "wait until they are deployed: this server performs no runs before",
+		}}
+	}
 	if len(s.unserved) == 0 {
 		return []doctor.Finding{{Code: doctor.CodeDocuments, Level: doctor.OK, What: "every document of the folders is served"}}
 	}

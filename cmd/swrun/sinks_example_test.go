@@ -12,7 +12,7 @@ func TestSinksExample(t *testing.T) {
 	examples := filepath.Join("..", "..", "examples", "sinks")
 	h := &hosted{t, "file:" + filepath.Join(t.TempDir(), "runs.db")}
 	server, said := h.process("serve", filepath.Join(examples, "workflows"), "--events", filepath.Join(examples, "events.yaml"), "--listen", "127.0.0.1:0")
-	said.until(t, "listening on")
+	said.until(t, "the documents of the folders are deployed")
 	sinksHold(t, said.String(), "stdout", "shipped", "lifecycle")
 	h.exits(exitOK, "events", "publish", filepath.Join(examples, "paid.json"))
 	out := server.Stdout.(*told)

@@ -15,7 +15,7 @@ import (
 
 // answerOthers answers on the socket beside the file until stop is called, also while this process hands over. It does nothing for a store that is no
 // file. In a process that does not work on all runs, perform receives the runs that other processes want to have performed.
-func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger, perform func(*swrun.Run)) (stop func()) {
+func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swrun.Engine, log *slog.Logger, adapt func(*control.Control)) (stop func()) {
 	at := of.url
 	file, ok := swrun.StoreFile(at)
 	if !ok {
@@ -27,7 +27,7 @@ func (p *program) answerOthers(ctx context.Context, of *openedStore, engine *swr
 		return func() {}
 	}
 	c := control.New(engine, of.Store, p.now)
-	c.Perform = perform
+	adapt(c)
 	if p.secrets != nil {
 		c.Secrets = p.secrets
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/audit"
+	"github.com/swrun/swrun/internal/control"
 	"github.com/swrun/swrun/internal/duration"
 	"github.com/swrun/swrun/internal/shorten"
 	"github.com/swrun/swrun/interpreter"
@@ -129,7 +130,7 @@ func (o *operation) work(ctx context.Context, f *workerFlags) error {
 	if err != nil {
 		return err
 	}
-	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, nil)()
+	defer o.answerOthers(ctx, o.store, engine.Engine, f.log, func(*control.Control) {})()
 	return o.workBeside(ctx, engine, f)
 }
 

@@ -22,6 +22,8 @@ type Control struct {
 	// Perform gets each run that is started with its definition, and has to provide a worker for it. It is nil if a worker, of this process or
 	// another one, works on all runs.
 	Perform func(*swrun.Run)
+	// Startup is the startup of a process that deploys workflows first; nil for other processes.
+	Startup *Startup
 	// AlsoExamine returns findings about the deployment's health that only this process knows; nil for none.
 	AlsoExamine func() []doctor.Finding
 	// Secrets are the secrets of this process, for the workflows that it runs; nil if it runs none.
@@ -67,5 +69,10 @@ func forEveryone(ctx context.Context) context.Context {
 	return client.WithMemory(definition.WithGranted(context.WithoutCancel(ctx), nil), nil)
 }
 
-// Ready returns an error if the store cannot be relied on. A verdict of the last second counts.
-func (c *Control) Ready(ctx context.Context) error { return c.Monitor.Verdict(ctx).Err() }
+// Ready returns an error if the store cannot be relied on, or while the process is starting. A verdict of the last second counts.
+func (c *Control) Ready(ctx context.Context) error {
+	if err := c.Monitor.Verdict(ctx).Err(); err != nil {
+		return err
+	}
+	return c.Startup.Err()
+}

@@ -70,12 +70,15 @@ func refuse(refused []*EventError, published int) error {
 }
 
 // Publish brings CloudEvents to the runs that listen for them. All of them are checked before the first is published: if one cannot be published,
-// none is. Then each event is published independently of the others. Refused events are a *RefusedEventsError. The events reach some namespaces; nil
+// none is. No event is published during the startup of this process. Then each event is published independently of the others. Refused events are a *RefusedEventsError. The events reach some namespaces; nil
 // means all namespaces.
 func (c *Control) Publish(ctx context.Context, all []map[string]any, namespaces []string) (api.Published, error) {
 	matched, full, started := newRunNames(), newRunNames(), newRunNames()
 	done := api.Published{Matched: matched.all, Started: started.all}
 	if err := c.checkEvents(all); err != nil {
+		return done, err
+	}
+	if err := c.Startup.wait(ctx); err != nil { // the schedule that waits for an event may not be deployed yet
 		return done, err
 	}
 	var refused []*EventError

@@ -115,7 +115,10 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 	if r.Definition != nil {
 		run, err = c.startDefinition(ctx, reference, *r.Definition, input, options)
 	} else {
-		run, err = c.engine.Start(ctx, reference.String(), input, options)
+		err = c.Startup.deployed(ctx, func() (err error) {
+			run, err = c.engine.Start(ctx, reference.String(), input, options)
+			return err
+		})
 	}
 	if err != nil {
 		return d, false, err
