@@ -78,3 +78,27 @@ func (s *Store) Definitions(ctx context.Context, prefix string) ([]string, error
 	slices.Sort(keys)
 	return keys, damageOf(s.keys.definitions(), err)
 }
+
+// definitionsRead is how many definitions one call reads.
+const definitionsRead = 1000
+
+// DefinitionsBy implements store.Catalog. A definition that is removed meanwhile is missing.
+func (s *Store) DefinitionsBy(ctx context.Context, prefix string) (map[string][]byte, error) {
+	keys, err := s.Definitions(ctx, prefix)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string][]byte{}
+	for some := range slices.Chunk(keys, definitionsRead) {
+		values, err := s.client.HMGet(ctx, s.keys.definitions(), some...).Result()
+		if err != nil {
+			return nil, damageOf(s.keys.definitions(), err)
+		}
+		for n, value := range values {
+			if text, ok := value.(string); ok {
+				all[some[n]] = []byte(text)
+			}
+		}
+	}
+	return all, nil
+}

@@ -39,23 +39,16 @@ func AllDeployed(ctx context.Context, c store.Catalog, namespace, name string) (
 	if namespace != "" {
 		prefix += namespace + "/"
 	}
-	keys, err := c.Definitions(ctx, prefix)
+	digests, err := c.DefinitionsBy(ctx, prefix)
 	if err != nil {
 		return nil, err
 	}
 	all := map[Reference]*Deployed{} // by their names alone
-	for _, key := range keys {
+	for key, digest := range digests {
 		text, ok := strings.CutPrefix(key, nameKey)
 		r, err := ParseReference(text)
 		if !ok || err != nil || !GrantedIn(ctx).Has(r.Namespace) || namespace != "" && r.Namespace != namespace || name != "" && r.Name != name {
 			continue
-		}
-		digest, err := c.Definition(ctx, key)
-		if store.RefusedAs(err) == store.NoSuch {
-			continue // it was taken away since the keys were read
-		}
-		if err != nil {
-			return nil, err
 		}
 		of := Reference{Namespace: r.Namespace, Name: r.Name}
 		if all[of] == nil {

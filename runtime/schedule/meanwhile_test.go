@@ -90,6 +90,11 @@ func (i *interrupting) Definitions(ctx context.Context, prefix string) ([]string
 	return i.Store.Definitions(ctx, prefix)
 }
 
+func (i *interrupting) DefinitionsBy(ctx context.Context, prefix string) (map[string][]byte, error) {
+	i.step()
+	return i.Store.DefinitionsBy(ctx, prefix)
+}
+
 func (i *interrupting) Definition(ctx context.Context, key string) ([]byte, error) {
 	i.step()
 	return i.Store.Definition(ctx, key)

@@ -65,6 +65,8 @@ type Catalog interface {
 	Definition(ctx context.Context, key string) ([]byte, error)
 	// Definitions returns the keys of the definitions that begin with a prefix, sorted.
 	Definitions(ctx context.Context, prefix string) ([]string, error)
+	// DefinitionsBy returns the definitions whose keys begin with a prefix, by their keys. All of them are in memory at the same time.
+	DefinitionsBy(ctx context.Context, prefix string) (map[string][]byte, error)
 }
 
 // Presence determines which workers are present. Changes are visible immediately.

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -94,6 +96,10 @@ func definitions(s *suite) {
 	for prefix, want := range map[string]string{"": "[a:1 b:1]", "a": "[a:1]", "a:": "[a:1]", "b:1": "[b:1]", "a:2": "[]", "b*": "[]"} {
 		if keys, err := s.Definitions(s.ctx(), prefix); err != nil || fmt.Sprint(keys) != want {
 			s.Errorf("%q: got %v, %v", prefix, keys, err)
+		}
+		by, err := s.DefinitionsBy(s.ctx(), prefix)
+		if fmt.Sprint(slices.Sorted(maps.Keys(by))) != want || err != nil || by["b:1"] != nil && string(by["b:1"]) != "one" {
+			s.Errorf("%q: got %q, %v", prefix, by, err)
 		}
 	}
 	s.refused(s.Undefine(s.ctx(), "a:1", []byte("three")), store.Conflict)
