@@ -23,8 +23,14 @@ type Parts struct {
 
 var isoPattern = lazyregexp.New(`^P(\d+(?:\.\d+)?Y)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?W)?(\d+(?:\.\d+)?D)?(T(\d+(?:\.\d+)?H)?(\d+(?:\.\d+)?M)?(\d+(?:\.\d+)?S)?)?$`)
 
+// maxISO is the maximum length of an ISO 8601 duration. The library takes a time that grows with the square of the length.
+const maxISO = 1000
+
 // ParseISO parses an ISO 8601 duration such as P1DT2.5S without a sign. Its years and months are whole, and it is at most a hundred years.
 func ParseISO(text string) (Parts, error) {
+	if len(text) > maxISO {
+		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration: it has more than %d characters", shorten.Quoted(text), maxISO)
+	}
 	if !isoPattern().MatchString(text) || strings.HasSuffix(text, "P") || strings.HasSuffix(text, "T") {
 		return Parts{}, fmt.Errorf("%s is not an ISO 8601 duration such as PT2S or P1DT12H", shorten.Quoted(text))
 	}
