@@ -15,7 +15,7 @@ import (
 
 // Examine implements store.Examiner. It asks each server of the store for its facts, and runs every command that the scripts use.
 func (s *Store) Examine(ctx context.Context) []store.Ailment {
-	silent := store.Ailment{What: "the server does not answer in time", Fix: "see whether it is stopped, overloaded, or cut off by the network"}
+	silent := store.Ailment{What: "the server does not answer in time", Fix: "check whether the store is stopped, overloaded, or cut off by the network"}
 	return store.ExamineWithin(ctx, silent, func() (all []store.Ailment) {
 		examined := map[*node]bool{}
 		for p := range s.layout.Partitions {

@@ -81,7 +81,7 @@ func (h *hosted) endsOutside(s *serving) {
 	h.posts(s, "complete", `{"token": "`+is.Token+`", "result": 2}`, http.StatusNoContent)
 	contains(h.T, h.exits(exitOK, "output", "x", "--wait"), "2")
 	_, out := h.says("doctor")
-	contains(h.T, out, "everything that was looked at can be read")
+	contains(h.T, out, "all examined data can be read")
 }
 
 // TestActivityOfANewerSwrun: describe reports that an activity cannot be read here if a newer swrun has written it.

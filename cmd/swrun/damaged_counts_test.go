@@ -63,7 +63,7 @@ func TestDamagedEntriesEnd(t *testing.T) {
 		h.exits(exitOK, "config", "set", fmt.Sprintf("runTimeout=%dh", n+1))
 	}
 	_, out = h.says("doctor")
-	contains(t, out, "everything that was looked at can be read")
+	contains(t, out, "all examined data can be read")
 	changeEntries(t, path, func(b *bbolt.Bucket) error {
 		return b.ForEach(func(key, _ []byte) error {
 			if strings.Contains(string(key), "DEAD") {

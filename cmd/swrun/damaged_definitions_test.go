@@ -66,12 +66,12 @@ func (h *hosted) tellsDamagedDefinition(onlyName bool) {
 	if onlyName {
 		h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
 		_, out := h.says("doctor")
-		contains(h.T, out, "everything that was looked at can be read")
+		contains(h.T, out, "all examined data can be read")
 		return
 	}
 	h.answers(s, "/v1/runs/demo/one", http.StatusInternalServerError, "the workflow demo/nap:0.1.0")
 	h.exits(exitOK, "deploy", mustWriteFile(h.T, "nap.yaml", napText))
 	h.until("waiting for the timer", "describe", "one")
 	_, out := h.says("doctor")
-	contains(h.T, out, "everything that was looked at can be read")
+	contains(h.T, out, "all examined data can be read")
 }

@@ -63,7 +63,7 @@ func (h *hosted) keepsEntries(part string, add, remove func()) {
 	_, out = h.says("repair")
 	contains(h.T, out, "named the run demo/none, of which nothing is stored", "1 difference repaired")
 	_, out = h.says("doctor")
-	contains(h.T, out, "everything that was looked at can be read")
+	contains(h.T, out, "all examined data can be read")
 	_, out = h.says("ls")
 	contains(h.T, out, "one ")
 	if strings.Contains(out, "cannot be read") {

@@ -228,7 +228,7 @@ func TestDoctorReadsEntries(t *testing.T) {
 	t.Parallel()
 	h, client := mustFillRedis(t)
 	_, out := h.says("doctor")
-	contains(t, out, "everything that was looked at can be read")
+	contains(t, out, "all examined data can be read")
 	back, daily := h.keepsAll(client), mustWriteFile(t, "daily.yaml", dailyText)
 	for _, c := range []struct{ pattern, by, says, fix, mends string }{
 		{"*:e:tokens:ada", "1 {}", "the entry ada of tokens cannot be read: it lacks", "swrun token revoke", "token revoke ada"},
@@ -260,7 +260,7 @@ func TestDoctorReadsEntries(t *testing.T) {
 			continue
 		}
 		h.exits(exitOK, strings.Fields(c.mends)...)
-		if _, out := h.says("doctor"); !strings.Contains(out, "everything that was looked at can be read") {
+		if _, out := h.says("doctor"); !strings.Contains(out, "all examined data can be read") {
 			t.Errorf("%s is damaged by %s: after %s says doctor:\n%s", c.pattern, c.by, c.mends, out)
 		}
 	}

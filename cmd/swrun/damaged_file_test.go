@@ -109,5 +109,5 @@ do: [{a: {wait: PT3S}}]`))
 		t.Errorf("the log tells of it so:\n%s", told)
 	}
 	_, out := h.says("doctor")
-	contains(t, out, "everything that was looked at can be read")
+	contains(t, out, "all examined data can be read")
 }

@@ -51,7 +51,7 @@ func (h *hosted) endsDespite(damage func()) {
 	stop()
 	contains(h.T, h.exits(exitOK, "history", "one"), "damaged (damaged messages of the inbox that are lost: 2)")
 	_, out = h.says("doctor")
-	contains(h.T, out, "everything that was looked at can be read")
+	contains(h.T, out, "all examined data can be read")
 }
 
 // TestTerminateIntoOverwrittenInbox: a terminate that cannot be stored names the key of Redis and the remedy.

@@ -45,7 +45,7 @@ func TestRunIsPerformedByItsProcess(t *testing.T) {
 	h.until("waits for a worker that works on demo/x (swrun run DOCUMENT --id x) alone", "describe", child)
 	contains(t, h.exits(exitOK, "describe", child), "; none is there, for ")
 	contains(t, h.exits(exitOK, "describe", "x", "-o", "json", "--jq", ".reservedFor"), `"demo/x"`)
-	contains(t, h.exits(exitOK, "doctor"), "waiting for workers that are not there: 1 run", "works on them (swrun run DOCUMENT --id ID) alone")
+	contains(t, h.exits(exitOK, "doctor"), "waiting for missing workers: 1 run", "works on them (swrun run DOCUMENT --id ID) alone")
 	if _, err := os.Stat(written); err == nil {
 		t.Fatal("the worker has performed it")
 	}
@@ -57,5 +57,5 @@ func TestRunIsPerformedByItsProcess(t *testing.T) {
 	if text, err := os.ReadFile(written); err != nil || string(text) != "done\n" {
 		t.Errorf("it has written %q (%v)", text, err)
 	}
-	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
+	contains(t, h.exits(exitOK, "doctor"), "no run waits for a missing worker")
 }

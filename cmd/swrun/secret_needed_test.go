@@ -23,13 +23,13 @@ func TestSecretsThatAWorkerLacks(t *testing.T) {
 	const waits = "waits for a worker that has the secret api and has the secret other; none has taken it, for "
 	h.until(waits, "describe", "x")
 	contains(t, h.exits(exitOK, "doctor"), "!no run waits for a worker", "SD022  only workers and servers know their secrets")
-	h.until("waiting for workers, none of which has taken them: 1 run; 1 run, for up to ", "doctor")
+	h.until("waiting, because no worker has taken them: 1 run; 1 run, for up to ", "doctor")
 	contains(t, h.exits(exitOK, "doctor"), "for one that has the secret api and has the secret other")
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "1")
 	h.work("--secrets", mustWriteFile(t, "s.yaml", "api: value-of-one\nother: value-of-two\n"))
 	h.exits(exitOK, "wait", "x")
 	contains(t, h.exits(exitOK, "describe", "x"), "it has ended (completed)", "!waits for")
-	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
+	contains(t, h.exits(exitOK, "doctor"), "no run waits for a missing worker")
 	contains(t, h.exits(exitOK, "queue", "ls", "-o", "json", "--jq", ".[] | select(.name == \"default\") | .runs"), "0")
 	contains(t, h.exits(exitOK, "repair", "--dry-run"), "0 differences")
 }
@@ -57,7 +57,7 @@ func TestASecretThatComesLater(t *testing.T) {
 		h.exits(exitOK, "wait", id, "--timeout", "60s")
 		contains(t, h.exits(exitOK, "output", id), `24`)
 	}
-	contains(t, h.exits(exitOK, "doctor"), "no run waits for a worker that is not there")
+	contains(t, h.exits(exitOK, "doctor"), "no run waits for a missing worker")
 }
 
 const reachText = `document: {dsl: 1.0.3, namespace: demo, name: reach, version: 0.1.0}

@@ -34,7 +34,7 @@ func TestDamagedStrayEntries(t *testing.T) {
 	_, out = h.says("repair")
 	contains(t, out, "0 differences repaired")
 	_, out = h.says("doctor")
-	contains(t, out, "everything that was looked at can be read")
+	contains(t, out, "all examined data can be read")
 	contains(t, h.exits(exitOK, "ls"), "one ", "bad ")
 }
 

@@ -57,7 +57,7 @@ func Unopened(err error, because, fix string) Finding {
 
 // Missing is the finding about a store that the first run creates.
 func Missing(name, because string) Finding {
-	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet: the first run makes %s (%s)", name, because), ""}
+	return Finding{"SD001", OK, fmt.Sprintf("there is no store yet; the first run creates %s (%s)", name, because), ""}
 }
 
 // Examine examines an opened store. Because is the reason for the choice of the store, which the findings contain. In a context that grants some
@@ -111,7 +111,7 @@ func ofServer(ctx context.Context, s *swrun.Store, all []store.Ailment) []Findin
 	}
 	facts, err := redis.Facts(ctx)
 	if err != nil {
-		return []Finding{{"SD002", Warning, err.Error(), "let the user of the store read INFO"}}
+		return []Finding{{"SD002", Warning, err.Error(), "grant the user of the store INFO"}}
 	}
 	found := append([]Finding{persistence(facts), room(facts)}, exposure(facts, s.URL())...)
 	return slices.DeleteFunc(found, func(f Finding) bool { return told(all, f.Code) })
@@ -143,7 +143,7 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 	}
 	answer := Finding{"SD005", OK, fmt.Sprintf("the store answers in %s", terminal.Elapsed(best)), ""}
 	if best > 20*time.Millisecond {
-		answer = Finding{"SD005", Note, answer.What, "run the workers nearer to the store: a durable step takes at least that long"}
+		answer = Finding{"SD005", Note, answer.What, "run the workers nearer to the store, because each durable step takes at least that long"}
 	}
 	if told(all, "SD004") {
 		return []Finding{answer}
@@ -158,13 +158,13 @@ func clocks(ctx context.Context, s *swrun.Store, now func() time.Time, all []sto
 func health(ctx context.Context, all *store.Statistics) Finding {
 	what := fmt.Sprintf("runs: %d ready, %d waiting or held by workers, %d ended; %s on the way", all.Ready, all.Waiting, all.Closed, terminal.Counted(all.Outbox, "message"))
 	if definition.GrantedIn(ctx) != nil {
-		what = "the store counts the runs of all namespaces together: swrun ls --count counts those of some"
+		what = "the store counts the runs of all namespaces together; swrun ls --count counts the runs of some namespaces"
 	}
 	switch {
 	case all.Losses > 0:
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server lost confirmed writes %s", what, terminal.Counted(all.Losses, "time")), "set appendfsync always, and check failovers and restores of the server"}
 	case all.Jumps > 0:
-		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "the store's time went on evenly all the same; find out what sets the server's clock"}
+		return Finding{"SD006", Warning, fmt.Sprintf("%s; the server's clock jumped, which was noticed %s", what, terminal.Counted(all.Jumps, "time")), "the store's time stayed even; find the program that sets the server's clock"}
 	case all.Repairs > 0:
 		return Finding{"SD006", Warning, fmt.Sprintf("%s; %s of indexes", what, terminal.Counted(all.Repairs, "repair")), "repairs are signs of lost writes or of a bug: please report them"}
 	}
@@ -174,13 +174,13 @@ func health(ctx context.Context, all *store.Statistics) Finding {
 // quarantined reports runs that wait for their release.
 func quarantined(ctx context.Context, all *store.Statistics) Finding {
 	if definition.GrantedIn(ctx) != nil {
-		return Finding{"SD011", Note, "the store counts the quarantined runs of all namespaces together", "swrun ls --status quarantined lists those of some"}
+		return Finding{"SD011", Note, "the store counts the quarantined runs of all namespaces together", "swrun ls --status quarantined lists the runs of some namespaces"}
 	}
 	if all.Quarantined == 0 {
 		return Finding{"SD011", OK, "no run is quarantined", ""}
 	}
-	return Finding{"SD011", Warning, fmt.Sprintf("quarantined: %s, which lost worker after worker at one step", terminal.Counted(all.Quarantined, "run")),
-		"swrun ls --status quarantined lists them; mend what ends their workers, then let them go on: swrun retry"}
+	return Finding{"SD011", Warning, fmt.Sprintf("quarantined: %s that lost several workers at one step", terminal.Counted(all.Quarantined, "run")),
+		"swrun ls --status quarantined lists them; correct the cause of the lost workers, then run swrun retry"}
 }
 
 // Failed is the finding of a check that failed.
@@ -192,7 +192,7 @@ func Failed(ctx context.Context, code string, err error) Finding {
 // fixOf returns the remedy for a store whose operation failed.
 func fixOf(err error) string {
 	if store.IsUnreadable(err) {
-		return "do what SD019 says about what cannot be read"
+		return "swrun explain SD019 describes the remedies for unreadable data"
 	}
 	return cmp.Or(redisstore.Remedy(err), boltstore.Remedy(err), "see whether the server is overloaded")
 }

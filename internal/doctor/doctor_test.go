@@ -59,11 +59,11 @@ func TestSchedules(t *testing.T) {
 		entries           []schedule.Schedule
 	}{
 		{"none", doctor.OK, "no schedule is overdue", nil},
-		{"one to come", doctor.Note, "nobody is there to start the runs of 1 schedule", []schedule.Schedule{{Workflow: of("a"), Timers: at(-time.Hour)}}},
+		{"one to come", doctor.Note, "no worker is connected that could start the runs of 1 schedule", []schedule.Schedule{{Workflow: of("a"), Timers: at(-time.Hour)}}},
 		{"paused", doctor.OK, "no schedule is overdue", []schedule.Schedule{{Workflow: of("a"), Timers: at(time.Hour), Paused: &schedule.Pause{At: now}}}},
 		{"passed", doctor.Warning, "schedules are overdue: demo/a, by 1h", []schedule.Schedule{{Workflow: of("a"), Timers: at(time.Hour)}, {Workflow: of("b"), Timers: at(-time.Hour)}}},
 		{"decided, and not started", doctor.Warning, "demo/a, by 2h", []schedule.Schedule{{Workflow: of("a"), Pending: []schedule.Firing{{ID: "x", Of: of("a"), For: now.Add(-2 * time.Hour), At: now.Add(-time.Hour)}}}}},
-		{"of events", doctor.Note, "nobody is there", []schedule.Schedule{{Workflow: of("a"), Events: true}}},
+		{"of events", doctor.Note, "no worker is connected", []schedule.Schedule{{Workflow: of("a"), Events: true}}},
 	} {
 		s, err := swrun.OpenStore(t.Context(), "memory:", swrun.StoreConfig{})
 		if err != nil {

@@ -29,11 +29,11 @@ type reader struct {
 // readers returns the readers of the kinds that can be listed. The sinks (SD016) and the dead letters (SD021) have checks of their own.
 func readers() map[store.RegistryKind]reader {
 	return map[store.RegistryKind]reader{
-		store.RegistryTokens:       {check: access.CheckEntry, fix: "swrun token revoke NAME removes a damaged token, and swrun token new makes another one"},
-		store.RegistrySettings:     {check: settings.CheckEntry, fix: "swrun config set NAME=VALUE --replace sets damaged settings anew, of a namespace with -n; the others are lost", set: "swrun config set and swrun config unset replace a wrong setting"},
-		store.RegistryQueues:       {check: queue.CheckEntry, fix: "swrun queue limit QUEUE --concurrency N --replace sets damaged rules anew; other limits and a pause are lost. A server replaces a damaged note about polls at the next poll", set: "swrun queue limit replaces a wrong limit, and swrun queue resume removes rules that contain none"},
+		store.RegistryTokens:       {check: access.CheckEntry, fix: "swrun token revoke NAME removes a damaged token, and swrun token new creates a new one"},
+		store.RegistrySettings:     {check: settings.CheckEntry, fix: "swrun config set NAME=VALUE --replace replaces damaged settings, of a namespace with -n; their other values are lost", set: "swrun config set and swrun config unset replace a wrong setting"},
+		store.RegistryQueues:       {check: queue.CheckEntry, fix: "swrun queue limit QUEUE --concurrency N --replace replaces damaged rules; other limits and a pause are lost. A server replaces a damaged note about polls at the next poll", set: "swrun queue limit replaces a wrong limit, and swrun queue resume removes rules that contain none"},
 		store.RegistryWorkers:      {check: presence.CheckEntry, fix: "the worker replaces its damaged entry within 10 s"},
-		store.RegistrySchedules:    {check: schedule.CheckEntry, fix: "deploy the workflow again, which makes its schedule anew; a worker or server replaces the entry changes by itself"},
+		store.RegistrySchedules:    {check: schedule.CheckEntry, fix: "deploy the workflow again, which creates its schedule again; a worker or server replaces the entry changes"},
 		store.RegistryFunctions:    {check: function.CheckEntry, fix: "swrun function rm NAME:VERSION removes a damaged function, and it can be deployed again"},
 		store.RegistryAudit:        {check: audit.CheckEntry, fix: "a server removes the damaged entry of a change when it logs the changes"},
 		store.RegistryUnmatched:    {check: events.CheckUnmatched, fix: restoreFix},
@@ -96,7 +96,7 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 const restoreFix = "restore the store from a backup"
 
 // newerFix is the remedy for data that a newer swrun has written.
-const newerFix = "use the version that has written it for all workers and servers"
+const newerFix = "use the newer version for all workers and servers"
 
 // withFix adds a remedy, unless it is present.
 func withFix(all []string, fix string) []string {

@@ -57,7 +57,7 @@ func TestOthersHideNoUnreadableRun(t *testing.T) {
 		}
 	}
 	s.Store = damaged{s.Store, ours}
-	for namespace, want := range map[string]string{"ours": "1 run and 0 registered things cannot be read, for example: its record is cut", "theirs": "everything that was looked at can be read"} {
+	for namespace, want := range map[string]string{"ours": "1 run and 0 registered things cannot be read, for example: its record is cut", "theirs": "all examined data can be read"} {
 		found := doctor.Examine(definition.WithGranted(t.Context(), definition.Granted{namespace}), s, func() time.Time { return now }, "it is tested")
 		n := slices.IndexFunc(found, func(f doctor.Finding) bool { return f.Code == "SD019" })
 		if n < 0 || !strings.HasPrefix(found[n].What, want) {

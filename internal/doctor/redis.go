@@ -20,11 +20,11 @@ func persistence(f redisstore.Facts) Finding {
 	what := fmt.Sprintf("Redis %s, %s with %s, durability %s, maxmemory-policy %s", f.Version, servers, terminal.Counted(f.Replicas, "replica"), f.Durability, f.Policy)
 	switch f.Durability {
 	case redisstore.DurabilityMemory:
-		return Finding{"SD002", Warning, what + ": a crash of the server loses everything that was not saved", "set appendonly yes"}
+		return Finding{"SD002", Warning, what + ": a crash of the server loses all writes since the last save", "set appendonly yes"}
 	case redisstore.DurabilityEverysec:
 		return Finding{"SD002", OK, what + ": a crash of the machine may lose the last second", ""}
 	}
-	return Finding{"SD002", OK, what + ": what is confirmed is on the disk", ""}
+	return Finding{"SD002", OK, what + ": confirmed writes are on the disk", ""}
 }
 
 func room(f redisstore.Facts) Finding {
@@ -41,15 +41,15 @@ func room(f redisstore.Facts) Finding {
 // exposure reports settings that give others access to the server.
 func exposure(f redisstore.Facts, location string) (found []Finding) {
 	if !patched(f.Version) {
-		found = append(found, Finding{"SD007", Warning, "Redis " + f.Version + " is older than the corrections of CVE-2025-49844, with which a user who may run scripts takes over the server",
-			"use 7.2.11, 7.4.6, 8.0.4, 8.2.2 or later, or see whether your distribution has corrected this one"})
+		found = append(found, Finding{"SD007", Warning, "Redis " + f.Version + " lacks the corrections of CVE-2025-49844: a user with the right to run scripts can take over the server",
+			"use 7.2.11, 7.4.6, 8.0.4, 8.2.2 or later, or check whether your distribution has corrected this version"})
 	}
 	u, err := url.Parse(location)
 	if err != nil || strings.HasPrefix(u.Scheme, "rediss") {
 		return found
 	}
 	if address := net.ParseIP(u.Hostname()); u.Hostname() != "localhost" && (address == nil || !address.IsLoopback()) {
-		found = append(found, Finding{"SD008", Warning, "what is sent to the server is not encrypted", "use rediss:// unless nobody else is on the way"})
+		found = append(found, Finding{"SD008", Warning, "the connection to the server is not encrypted", "use rediss://, unless the server and the workers are alone on their network"})
 	}
 	return found
 }

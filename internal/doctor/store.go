@@ -64,12 +64,12 @@ func wrongTimes(s *swrun.Store, written []store.Written, now time.Time, off time
 // fixOfClock returns the remedy for a store whose time differs from the time of this machine.
 func fixOfClock(s *swrun.Store, by time.Duration) string {
 	if s.Local() {
-		return "deadlines and schedules follow the store's time, which is that of this machine and never goes back. Correct this machine's clock if it is wrong. " +
-			"Otherwise the clock was ahead before, or somebody has changed the file: put a backup of the file back, or bring its runs to a new file with swrun export and swrun import"
+		return "deadlines and schedules follow the store's time, which is the time of this machine and never goes back. Correct this machine's clock if it is wrong. " +
+			"Otherwise the clock was ahead before, or the file was changed. Restore a backup of the file, or copy its runs to a new file with swrun export and swrun import"
 	}
 	fix := "deadlines and schedules follow the store's clock; synchronize both with NTP"
 	if by > goesOn {
-		fix += ". If the clocks agree, the store's time goes on from one that its server's clock has shown before: docs/operating.md (A store that is ahead) says how to set it back"
+		fix += ". If the clocks agree, the server's clock was ahead before, and the store's time continues from there. docs/operating.md (A store that is ahead) describes how to set it back"
 	}
 	return fix
 }
@@ -156,7 +156,7 @@ func (m *Monitor) Verdict(ctx context.Context) Verdict {
 		return m.Last()
 	case <-ctx.Done():
 		return Verdict{At: m.now(), Ailments: []store.Ailment{{
-			Reason: store.Silent, Refuses: store.RefusesAll, What: "the store does not answer in time", Fix: "see whether it is stopped, overloaded, or cut off by the network",
+			Reason: store.Silent, Refuses: store.RefusesAll, What: "the store does not answer in time", Fix: "check whether the store is stopped, overloaded, or cut off by the network",
 		}}}
 	}
 }
@@ -249,13 +249,13 @@ func logClock(v Verdict, told bool, log *slog.Logger) (differs bool) {
 	for _, a := range v.Ailments {
 		if differs = a.Reason == store.ClockDiffers; differs {
 			if !told {
-				log.Warn("the store's time is not that of this machine", "error", a.What, "fix", a.Fix)
+				log.Warn("the store's time differs from the time of this machine", "error", a.What, "fix", a.Fix)
 			}
 			return true
 		}
 	}
 	if told && v.Refuses() < store.RefusesAll { // otherwise the time is not known
-		log.Info("the store's time is that of this machine again")
+		log.Info("the store's time agrees with the time of this machine again")
 		return false
 	}
 	return told

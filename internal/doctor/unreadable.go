@@ -40,10 +40,10 @@ func (l *Looks) unreadable(ctx context.Context, s store.Store, now time.Time, al
 	}
 	if read.lacking > 0 {
 		found = append(found, Finding{"SD019", Warning, fmt.Sprintf("stored activities of %s are damaged or missing, for example %s", terminal.Counted(read.lacking, "run"), read.lacks),
-			"swrun repair schedules them again; workers do so by themselves: on a file when one starts, on Redis within 10 minutes"})
+			"swrun repair schedules them again. Workers do that, too: on a file at their start, on Redis within 10 minutes"})
 	}
 	if found = append(found, undeliverable(ctx, s)...); len(found) == 0 {
-		found = append(found, Finding{"SD019", OK, "everything that was looked at can be read", ""})
+		found = append(found, Finding{"SD019", OK, "all examined data can be read", ""})
 	}
 	return found
 }
@@ -81,9 +81,9 @@ func Undeliverable(ctx context.Context, s store.Store) (count int, first, err er
 
 // The remedies for damaged runs and definitions.
 const (
-	runFix        = "nothing goes on with a damaged run, and its deadlines do not fire: restore it from a backup"
-	inboxFix      = "a run with a damaged message in its inbox does not continue, and its deadlines do not fire: swrun terminate ends it, or restore the store from a backup"
-	historyFix    = "a run with a damaged history continues, but describe, history, export and fork of it fail: restore the store from a backup to read the history"
+	runFix        = "a damaged run does not continue, and its deadlines do not fire; restore the store from a backup"
+	inboxFix      = "a run with a damaged message in its inbox does not continue, and its deadlines do not fire; swrun terminate ends it, or restore the store from a backup"
+	historyFix    = "a run with a damaged history continues, but describe, history, export and fork of it fail; restore the store from a backup to read the history"
 	strayFix      = "swrun repair removes entries of the list of runs that name no run"
 	definitionFix = "deploy the document of a damaged workflow again"
 )

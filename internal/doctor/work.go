@@ -100,8 +100,8 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 	}
 	lateness := Finding{"SD009", OK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, %s by %s: no worker takes what is due", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
-			"start a worker, or see in the logs of those that run what they wait for: swrun worker"}
+		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, the longest is %s by %s; no worker takes them", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
+			"start a worker (swrun worker), or search the logs of the connected workers for the cause"}
 	}
 	return append([]Finding{lateness}, present(ctx, s, counted.Ready+counted.Waiting)...)
 }
@@ -109,9 +109,9 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 // unheard reports that workers and polls cannot be judged, because an ailment keeps the store from accepting their announcements. Overdue runs are
 // then no fault of the workers.
 func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding {
-	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: definition.GrantedIn(ctx).Ailment(worst)}).Error(), "mend what SD001 to SD003 report: workers that are there announce themselves then"}}
+	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: definition.GrantedIn(ctx).Ailment(worst)}).Error(), "correct the causes that SD001 to SD003 report; then connected workers announce themselves"}}
 	if l, err := overdue(ctx, s); err == nil && l.runs > 0 {
-		what := fmt.Sprintf("overdue: %s, %s by %s: nothing goes on while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
+		what := fmt.Sprintf("overdue: %s, the longest is %s by %s; no run continues while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
 		found = append(found, Finding{"SD009", Note, what, ""})
 	}
 	return found
@@ -121,7 +121,7 @@ func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding
 func present(ctx context.Context, s *swrun.Store, live int64) []Finding {
 	workers, err := s.Workers(ctx)
 	if err != nil {
-		what, fix := definition.GrantedIn(ctx).Failure(err, "let the user of the store run PUBSUB NUMSUB")
+		what, fix := definition.GrantedIn(ctx).Failure(err, "grant the user of the store PUBSUB NUMSUB")
 		return []Finding{{"SD010", Note, what, fix}}
 	}
 	workers = presence.Seen(ctx, workers)
@@ -150,9 +150,9 @@ func scheduled(ctx context.Context, s *swrun.Store, serving int) Finding {
 	}
 	switch {
 	case len(late) > 0:
-		return Finding{"SD017", Warning, "schedules are overdue: " + Listed(late), "start a worker, or see in the logs of those that run why they start nothing: swrun worker"}
+		return Finding{"SD017", Warning, "schedules are overdue: " + Listed(late), "start a worker (swrun worker), or search the logs of the connected workers for the cause"}
 	case active > 0 && serving == 0:
-		return Finding{"SD017", Note, fmt.Sprintf("nobody is there to start the runs of %s", terminal.Counted(active, "schedule")), "start a worker before their time comes: swrun worker"}
+		return Finding{"SD017", Note, fmt.Sprintf("no worker is connected that could start the runs of %s", terminal.Counted(active, "schedule")), "start a worker before their time (swrun worker)"}
 	}
 	return Finding{"SD017", OK, "no schedule is overdue", ""}
 }
@@ -174,11 +174,11 @@ func polled(ctx context.Context, s *swrun.Store, workers []presence.Worker) Find
 	}
 	switch {
 	case len(unpolled) > 0:
-		return Finding{"SD014", Warning, "activities wait in queues that nobody polls: " + Listed(unpolled), "start an outside worker of the queue, or see whether those that run reach the server"}
+		return Finding{"SD014", Warning, "activities wait in queues without a poll: " + Listed(unpolled), "start an outside worker of the queue, or check whether its workers reach the server"}
 	case len(paused) > 0:
-		return Finding{"SD014", Note, "something waits in queues that are paused: " + Listed(paused), "swrun queue resume lets it go on"}
+		return Finding{"SD014", Note, "runs or activities wait in paused queues: " + Listed(paused), "swrun queue resume resumes a queue"}
 	}
-	return Finding{"SD014", OK, "no activity waits in a queue that nobody polls", ""}
+	return Finding{"SD014", OK, "no activity waits in a queue without a poll", ""}
 }
 
 // maxNamed is the maximum number of queues or schedules in a finding.
@@ -215,25 +215,25 @@ func unserved(ctx context.Context, s *swrun.Store, workers []presence.Worker) Fi
 		}
 	}
 	if first == nil && recent > 0 {
-		return Finding{"SD013", OK, fmt.Sprintf("%s: waiting for less than %s for a worker that has what is needed", terminal.Counted(recent, "run"), terminal.Elapsed(untakenAfter)), ""}
+		return Finding{"SD013", OK, fmt.Sprintf("%s: waiting for less than %s for a suitable worker", terminal.Counted(recent, "run"), terminal.Elapsed(untakenAfter)), ""}
 	}
 	if first == nil {
-		return Finding{"SD013", OK, "no run waits for a worker that is not there", ""}
+		return Finding{"SD013", OK, "no run waits for a missing worker", ""}
 	}
-	what := "waiting for workers that are not there"
+	what := "waiting for missing workers"
 	if !told {
-		what = "waiting for workers, none of which has taken them"
+		what = "waiting, because no worker has taken them"
 	}
 	what = fmt.Sprintf("%s: %s; %s, for up to %s, for one that %s",
 		what, terminal.Counted(runs, "run"), terminal.Counted(first.Runs, "run"), terminal.Elapsed(first.Longest), client.NeedText(first.Need.Parts()))
-	return Finding{"SD013", Warning, what, "start a worker with what they need, for example with --queue, --allow-processes, --allow-containers, --allow-volume, --allow-files, --network or --secrets"}
+	return Finding{"SD013", Warning, what, "start a worker with the needed resources, for example with --queue, --allow-processes, --allow-containers, --allow-volume, --allow-files, --network or --secrets"}
 }
 
 // untakenAfter is the time before doctor warns of runs that wait for a resource that workers do not announce, such as a secret: a worker with the
 // resource takes them within a second.
 const untakenAfter = 5 * time.Second
 
-// versions reports whether all workers are of one version.
+// versions reports whether all workers have the same version.
 func versions(workers []presence.Worker) Finding {
 	var all []string
 	for _, w := range workers {
@@ -244,11 +244,11 @@ func versions(workers []presence.Worker) Finding {
 	slices.Sort(all)
 	switch len(all) {
 	case 0:
-		return Finding{"SD012", OK, "no worker is of another version", ""}
+		return Finding{"SD012", OK, "no worker has another version", ""}
 	case 1:
-		return Finding{"SD012", OK, "all workers are of version " + all[0], ""}
+		return Finding{"SD012", OK, "all workers have the version " + all[0], ""}
 	}
-	return Finding{"SD012", Warning, "workers of several versions are there: " + strings.Join(all, ", "), "finish the upgrade: stop the older workers"}
+	return Finding{"SD012", Warning, "workers of several versions are connected: " + strings.Join(all, ", "), "finish the upgrade: stop the older workers"}
 }
 
 // served reports whether there is a worker.
@@ -261,9 +261,9 @@ func served(ctx context.Context, s *swrun.Store, connected int, live int64) Find
 	case connected > 0:
 		return Finding{"SD010", OK, "connected: " + terminal.Counted(connected, "worker"), ""}
 	case definition.GrantedIn(ctx) != nil: // the store counts the runs of all namespaces together
-		return Finding{"SD010", Note, where, "runs that are not finished go on once there is one: swrun worker"}
+		return Finding{"SD010", Note, where, "open runs continue when a worker is connected (swrun worker)"}
 	case live == 0:
 		return Finding{"SD010", OK, where + ", and no run waits for one", ""}
 	}
-	return Finding{"SD010", Warning, fmt.Sprintf("%s, and nothing advances %s", where, terminal.Counted(live, "unfinished run")), "start one: swrun worker"}
+	return Finding{"SD010", Warning, fmt.Sprintf("%s, and no worker advances %s", where, terminal.Counted(live, "unfinished run")), "start a worker (swrun worker)"}
 }

@@ -36,7 +36,7 @@ func (s *Settings) All() []Setting {
 		{"runTimeout", s.RunTimeout, "timeout of runs for which neither the start nor the document has one"},
 		{"maxExecutionTimeout", s.MaxExecutionTimeout, "no execution takes longer, whatever its start and document say"},
 		{"maxRunTimeout", s.MaxRunTimeout, "no run takes longer, whatever its start and document say"},
-		{nameEvents, 0, "which namespaces hear what runs emit: all, own, or names with commas between them"},
+		{nameEvents, 0, "the namespaces that the events of runs reach: all, own, or names with commas between them"},
 	}
 }
 
