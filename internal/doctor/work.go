@@ -100,7 +100,7 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 	}
 	lateness := Finding{"SD009", OK, "no run is overdue", ""}
 	if l.runs > 0 {
-		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, the longest is %s by %s; no worker takes them", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
+		lateness = Finding{"SD009", Warning, fmt.Sprintf("overdue: %s, %s by %s; no worker takes them", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest)),
 			"start a worker (swrun worker), or search the logs of the connected workers for the cause"}
 	}
 	return append([]Finding{lateness}, present(ctx, s, counted.Ready+counted.Waiting)...)
@@ -111,7 +111,7 @@ func workers(ctx context.Context, s *swrun.Store, counted *store.Statistics) []F
 func unheard(ctx context.Context, s *swrun.Store, worst store.Ailment) []Finding {
 	found := []Finding{{"SD010", Note, (&store.UnheardError{Ailment: definition.GrantedIn(ctx).Ailment(worst)}).Error(), "correct the causes that SD001 to SD003 report; then connected workers announce themselves"}}
 	if l, err := overdue(ctx, s); err == nil && l.runs > 0 {
-		what := fmt.Sprintf("overdue: %s, the longest is %s by %s; no run continues while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
+		what := fmt.Sprintf("overdue: %s, %s by %s; no run continues while the store refuses writes", terminal.Counted(l.runs, "run"), l.of, terminal.Elapsed(l.longest))
 		found = append(found, Finding{"SD009", Note, what, ""})
 	}
 	return found
