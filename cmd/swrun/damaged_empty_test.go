@@ -46,7 +46,7 @@ func (h *hosted) keepsEntries(part string, add, remove func()) {
 	}
 	add()
 	code, out = h.says("doctor")
-	contains(h.T, out, "run demo/none cannot be read: it has no record, and these parts of it are stored: "+part, "restore it from a backup")
+	contains(h.T, out, "run demo/none cannot be read: it has no record, and these parts of it are stored: "+part, "restore the store from a backup")
 	if code != exitStore {
 		h.Errorf("doctor ends with %d", code)
 	}
@@ -79,7 +79,7 @@ func TestRunWithADamagedHistoryContinues(t *testing.T) {
 	client.LSet(t.Context(), client.Keys(t.Context(), "*:h:demo/bad").Val()[0], -1, "rubbish")
 	code, out := h.says("doctor")
 	contains(t, out, "1 run and 0 registered things cannot be read", "a run with a damaged history continues")
-	if code != exitStore || strings.Contains(out, "nothing goes on with a damaged run") {
+	if code != exitStore || strings.Contains(out, "a damaged run does not continue") {
 		t.Errorf("doctor ends with %d:\n%s", code, out)
 	}
 	h.exits(exitOK, "cancel", "bad")

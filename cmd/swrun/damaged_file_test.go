@@ -83,7 +83,7 @@ func TestFileFarAhead(t *testing.T) {
 	h.exits(exitOK, "start", "demo/nap", "--id", "one")
 	inEachPartition(t, path, "clock", "99999999999999")
 	_, out := h.says("doctor")
-	contains(t, out, "warning  SD004  the store's clock differs", "put a backup of the file back, or bring its runs to a new file with swrun export and swrun import")
+	contains(t, out, "warning  SD004  the store's clock differs", "Restore a backup of the file, or copy its runs to a new file with swrun export and swrun import")
 	if strings.Contains(out, "NTP") {
 		t.Errorf("doctor says %s", out)
 	}

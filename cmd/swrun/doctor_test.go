@@ -22,11 +22,11 @@ func TestDoctorOfWork(t *testing.T) {
 	document := mustWriteFile(t, "nap.yaml", napText)
 	h.exits(exitOK, "deploy", document)
 	h.exits(exitOK, "start", "demo/nap", "--id", "a")
-	h.until("no worker is connected, and nothing advances 1 unfinished run", "doctor")
+	h.until("no worker is connected, and no worker advances 1 unfinished run", "doctor")
 	h.until("overdue: 1 run, demo/a by ", "doctor")
 	h.drive(document, "mine")
 	h.until("waiting", "describe", "mine")
-	h.until("no worker is connected, and nothing advances 2 unfinished runs", "doctor")
+	h.until("no worker is connected, and no worker advances 2 unfinished runs", "doctor")
 	h.work()
 	h.until("connected: 1 worker", "doctor")
 	h.until("no run is overdue", "doctor")
@@ -43,13 +43,13 @@ func TestDoctorOfQuarantine(t *testing.T) {
 				h.exits(exitOK, "start", "demo/nap", "--id", id)
 			}
 			h.quarantine("a", "b")
-			h.prints("warning  SD011  quarantined: 2 runs, which lost worker after worker at one step\n"+
+			h.prints("warning  SD011  quarantined: 2 runs that lost several workers at one step\n"+
 				"         fix: swrun ls --status quarantined lists them;", "doctor")
 			if out := h.exits(exitOK, "ls", "--status", "quarantined", "-o", "name"); out != "demo/b\ndemo/a\n" {
 				t.Errorf("ls prints %s", out)
 			}
 			h.exits(exitOK, "retry", "a")
-			h.prints("quarantined: 1 run,", "doctor")
+			h.prints("quarantined: 1 run that lost", "doctor")
 			h.exits(exitOK, "cancel", "b")
 			h.prints("no run is quarantined", "doctor")
 		})

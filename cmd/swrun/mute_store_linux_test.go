@@ -70,7 +70,7 @@ do:
 		{exitOK, "ls --where waiting=worker", nil, []string{"held", "napping", "no worker"}},
 		{exitStore, "workers", []string{"it is not known which workers are there"}, []string{"no worker"}},
 		{exitOK, "queue ls", []string{"not known"}, nil},
-		{exitStore, "doctor", []string{"SD010  it is not known which workers are there"}, []string{"no worker", "nothing advances", "nobody"}},
+		{exitStore, "doctor", []string{"SD010  it is not known which workers are there"}, []string{"no worker", "missing worker"}},
 		{exitWaited, "wait napping --timeout 100ms", []string{"is still in progress"}, []string{"no worker", "does not go on"}},
 	} {
 		asked := capture(map[string]string{"SWRUN_SERVER": s.url})

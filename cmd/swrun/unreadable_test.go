@@ -258,7 +258,7 @@ func (h *hosted) tellsUnreadable(breaks broken) {
 		{"history newer", exitStore, []string{"newer swrun"}},
 		{"output nonsense", exitStore, []string{"demo/nonsense"}},
 		{"wait newer --timeout 1s", exitStore, []string{"newer swrun"}},
-		{"doctor", exitStore, []string{"error    SD019  2 runs and 0 registered things cannot be read", "its deadlines do not fire", "use the version that has written it for all workers"}},
+		{"doctor", exitStore, []string{"error    SD019  2 runs and 0 registered things cannot be read", "its deadlines do not fire", "use the newer version for all workers"}},
 		{"deadlines --within 2h", exitOK, []string{"good", "other"}},
 		{"cancel newer", exitStore, []string{"newer swrun"}},
 		{"cancel nonsense", exitStore, []string{"demo/nonsense"}},
