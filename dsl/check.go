@@ -30,7 +30,7 @@ func Check(w *Workflow, analyze Analyzer) Diagnostics {
 		checkExpressions, checkConditions, checkLookalikes, checkInputFields, checkMembers, checkOutputShapes, checkCatchData, checkClock,
 		checkSecrets, checkUntrusted, checkCertificates,
 		checkCorrelations, checkScheduleEvents,
-		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleLoops, checkLifecycleFilters, checkEventFilters, checkLifecycleEmits, checkForeign,
+		checkRequests, checkEvaluate, checkFormats, checkCron, checkSchedule, checkScheduleParts, checkScheduleLoops, checkLifecycleFilters, checkEventFilters, checkLifecycleEmits, checkForeign,
 	} {
 		rule(c)
 	}

@@ -54,3 +54,34 @@ func checkSchedule(c *checker) {
 			Help: "for shorter intervals, start one run that has a loop with a `wait`"})
 	}
 }
+
+// checkScheduleParts: SW709, parts of a schedule that authors read as one rule, although each of them starts runs of its own (semantics 15.3).
+func checkScheduleParts(c *checker) {
+	s := c.w.Schedule
+	if s == nil {
+		return
+	}
+	others := map[string]string{ // the intention of an author who writes `after` beside another part
+		"every": "keep one of them: `every` for a fixed rate, `after` for a pause after the end of each run",
+		"cron":  "remove `after`; to begin later than `cron`, make `- pause: { wait: PT5M }` the first task, or change `cron`",
+		"on":    "remove `after`; to act some time after the event, make `- pause: { wait: PT5M }` the first task",
+	}
+	present := map[string]bool{"every": s.Every != nil, "cron": s.Cron != "", "on": s.On != nil}
+	first, second, help := "", "after", ""
+	for _, name := range []string{"every", "cron", "on"} {
+		if s.After != nil && present[name] {
+			first, help = name, others[name]
+			break
+		}
+	}
+	if s.After == nil && s.Every != nil && s.Cron != "" {
+		first, second = "every", "cron"
+		help = "keep one of them; `cron: '*/15 9-17 * * MON-FRI'` starts a run every 15 minutes of working hours"
+	}
+	if first == "" {
+		return
+	}
+	const at = Pointer("/schedule")
+	c.add(Diagnostic{Code: "SW709", Pointer: at.Key(second), Range: c.w.Source.Key(at.Key(second)), Help: help,
+		Message: fmt.Sprintf("`%s` and `%s` start runs independently of each other", first, second), Related: related(c.w.Source.Key(at.Key(first)), "the other part")})
+}
