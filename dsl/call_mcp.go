@@ -1,6 +1,10 @@
 package dsl
 
-import "gopkg.in/yaml.v3"
+import (
+	"fmt"
+
+	"gopkg.in/yaml.v3"
+)
 
 // KindCallMCP is the kind of CallMCP.
 const KindCallMCP Kind = "call_mcp"
@@ -62,6 +66,7 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 		Method: o.enum("method", "tools/list", "tools/call", "prompts/list", "prompts/get", "resources/list", "resources/read",
 			"resources/templates/list"),
 	}
+	p.mcpTool(c, o)
 	if n := o.value("transport"); n != nil {
 		p.mcpTransport(c, n, o.at.Key("transport"))
 	}
@@ -71,6 +76,28 @@ func parseCallMCP(p *parser, o *object, base TaskBase) Task {
 		c.ClientName, c.ClientVersion = client.text("name"), client.text("version")
 	}
 	return c
+}
+
+// mcpTool warns of members of a call of a tool that libraries have and the protocol does not.
+func (p *parser) mcpTool(c *CallMCP, o *object) {
+	given, is := c.Parameters.Data.(map[string]any)
+	if !is || c.Method != "tools/call" || given["name"] != nil && given["arguments"] != nil {
+		return
+	}
+	var d Diagnostic
+	for _, e := range o.entries("parameters") {
+		switch help := wordIn(mcpToolWords(), e.key.Value); {
+		case help == "":
+		case d.Code == "":
+			d = Diagnostic{Code: "SW128", Message: fmt.Sprintf("`%s` has no meaning in the parameters of `tools/call`", e.key.Value), Pointer: e.at,
+				Range: p.src.RangeOf(e.key), Help: help}
+		default:
+			d = p.src.alsoSays(d, e.key, help)
+		}
+	}
+	if d.Code != "" {
+		p.add(d)
+	}
 }
 
 func (p *parser) mcpTransport(c *CallMCP, n *yaml.Node, at Pointer) {

@@ -21,7 +21,12 @@ func elsewhere(name string, allowed []string) string {
 		}
 		return transformElsewhere(name, allowed[1])
 	}
-	for _, word := range wordsFor(allowed) {
+	return wordIn(wordsFor(allowed), name)
+}
+
+// wordIn returns the replacement of a word of another language among words, or "".
+func wordIn(words []otherWord, name string) string {
+	for _, word := range words {
 		if slices.Contains(word.names, name) {
 			return word.help
 		}
@@ -90,6 +95,8 @@ func otherWords() []objectWords {
 		{[]string{"operationId", "parameters"}, 0, openapiWords()},
 		{[]string{"proto", "service"}, 0, grpcWords()},
 		{[]string{"channel", "message"}, 0, asyncapiWords()},
+		{[]string{"protocolVersion", "transport"}, 0, mcpWords()},
+		{[]string{"http", "stdio", "options"}, 0, mcpTransportWords()},
 		{[]string{"all", "any", "one"}, 0, consumptionWords()},
 		{[]string{"with", "correlate"}, 0, filterWords()},
 		{[]string{"to", "read"}, 0, []otherWord{{[]string{"event", "events", "on", "for", "message", "signal", "channel"}, "write `to: { one: { with: { type: ... } } }`"}}},

@@ -263,3 +263,31 @@ func grpcWords() []otherWord {
 func asyncapiWords() []otherWord {
 	return []otherWord{{[]string{"payload", "data", "body", "headers"}, "write `message: { payload: ... }`, and `headers` beside `payload`"}}
 }
+
+func mcpWords() []otherWord {
+	return []otherWord{
+		{[]string{"tool", "toolName", "tool_name", "name", "arguments", "args", "input", "params", "toolArguments"}, "write `parameters: { name: find, arguments: { ... } }`"},
+		{[]string{"prompt", "promptName"}, "write `method: prompts/get` and `parameters: { name: ... }`"},
+		{[]string{"resource", "uri"}, "write `method: resources/read` and `parameters: { uri: ... }`"},
+		{[]string{"server", "serverUrl", "server_url", "endpoint", "url", "http", "headers"}, "write `transport: { http: { endpoint: https://... } }`"},
+		{[]string{"command", "stdio", "env", "environment"}, "write `transport: { stdio: { command: ... } }`"},
+	}
+}
+
+func mcpTransportWords() []otherWord {
+	return []otherWord{
+		{[]string{"sse", "streamable-http", "streamableHttp", "streamable_http", "url", "uri", "endpoint", "headers"}, "write `http: { endpoint: https://... }`"},
+		{[]string{"args", "arguments"}, "write `stdio: { command: ..., arguments: [...] }`"},
+		{[]string{"type", "kind", "protocol"}, mcpTransports},
+	}
+}
+
+// mcpTransports shows the two ways to reach a server of the Model Context Protocol.
+const mcpTransports = "write `http: { endpoint: https://... }` or `stdio: { command: ... }`"
+
+func mcpToolWords() []otherWord {
+	return []otherWord{
+		{[]string{"tool", "toolName", "tool_name"}, "write `name: ...` for the tool"},
+		{[]string{"args", "input", "params", "parameters", "toolArguments"}, "write `arguments: { ... }`"},
+	}
+}

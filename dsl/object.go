@@ -255,6 +255,21 @@ func (o *object) near(d Diagnostic, missing ...string) Diagnostic {
 		o.p.found = slices.DeleteFunc(o.p.found, func(w Diagnostic) bool { return w.Code == "SW128" && w.Range == d.Range })
 		return o.p.src.otherKey(d, key, missing)
 	}
+	return o.instead(d, missing)
+}
+
+// instead makes an error about missing properties one about the word of another language that has one of them as its remedy, if a warning says so.
+func (o *object) instead(d Diagnostic, missing []string) Diagnostic {
+	i := slices.IndexFunc(o.p.found, func(w Diagnostic) bool {
+		at := w.Pointer.Tokens()
+		return w.Code == "SW128" && o.at.Key(at[len(at)-1]) == w.Pointer && slices.ContainsFunc(missing, func(m string) bool { return strings.Contains(w.Help, "`"+m+":") })
+	})
+	if i < 0 {
+		return d
+	}
+	w := o.p.found[i]
+	o.p.found = slices.Delete(o.p.found, i, i+1)
+	d.Range, d.Help, d.Related = w.Range, w.Help, append(d.Related, w.Related...)
 	return d
 }
 
@@ -319,6 +334,10 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 		}
 		if member := memberWith(key.Value, known); member != "" {
 			d.Label = fmt.Sprintf("move it into `%s`", member)
+		} else if help := elsewhere(key.Value, known); help != "" && !slices.Contains(known, resembling()[key.Value]) {
+			if d.Help = help; p.repeats(d) {
+				continue
+			}
 		} else if meant := otherKeyFor(key.Value, known); o.value(meant) == nil {
 			d = p.src.otherKey(d, key, known)
 			d.Fix = onlyIf(false, d.Fix) // the document is valid as it is
@@ -326,6 +345,18 @@ func (p *parser) openObject(n *yaml.Node, at Pointer, what string, known ...stri
 		p.add(d)
 	}
 	return o
+}
+
+// repeats adds a word of another language to the warning about an earlier word of the same object with the same remedy. It returns false if there is none.
+func (p *parser) repeats(d Diagnostic) bool {
+	for i, first := range p.found {
+		at, other := first.Pointer.Tokens(), d.Pointer.Tokens()
+		if first.Code == d.Code && first.Help == oneLine(d.Help) && slices.Equal(at[:len(at)-1], other[:len(other)-1]) {
+			p.found[i].Related = append(first.Related, source.Related{Range: d.Range, Label: "this has the remedy of `" + oneLine(at[len(at)-1]) + "`"})
+			return true
+		}
+	}
+	return false
 }
 
 // wrongType reports a value of a wrong type. The parameter what names the place.

@@ -80,7 +80,11 @@ func likelyDuration(text string) string {
 func helpWithDuration(text string) string {
 	text = strings.TrimSpace(text)
 	fields := len(strings.Fields(text))
+	clock := clockTime().FindStringSubmatch(text)
 	switch {
+	case clock != nil && clock[3] == "":
+		return fmt.Sprintf("write `%s` for minutes and seconds, or `%s` for hours and minutes",
+			likelyDuration(fmt.Sprintf("PT%sM%sS", clock[1], clock[2])), likelyDuration(fmt.Sprintf("PT%sH%sM", clock[1], clock[2])))
 	case strings.HasPrefix(text, "-"):
 		return "a duration cannot be negative"
 	case dateAndTime().MatchString(text):

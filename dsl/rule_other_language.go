@@ -176,6 +176,7 @@ var ternary = lazyregexp.New(`\?[^?/]*[^:]:[^:]`)
 
 // otherFunctions returns the replacements of functions that other languages have and jq lacks.
 func otherFunctions() map[string]string {
+	const yesHere, noHere = "a condition is an expression: write `'true'`, or leave the condition out", "a condition is an expression: write `'false'`"
 	const identity = "jq has no random values; `$workflow.id` is another for each run, and `$task.reference` says which task it is"
 	const size, text = "write `... | length`", "write `... | tostring`"
 	return map[string]string{
@@ -184,6 +185,7 @@ func otherFunctions() map[string]string {
 		"msg": "the input is `.`: write `.name`", "flow_input": "write `$workflow.input.name`", "trigger": "write `$workflow.input.name`", "ctx": "write `$context`, `$workflow.id` or `$task.name`", "default": "write `.name // \"default\"`",
 		"upcase": "write `... | ascii_upcase`", "downcase": "write `... | ascii_downcase`", "exists": "write `.name != null`", "isEmpty": "write `(.items | length) == 0`", "isempty": "write `(.items | length) == 0`", "typeof": "write `(.a | type) == \"string\"`",
 		"github": "write `.` for the input, or `$workflow` for what runs", "inputs": "write `.name`", "env": "a workflow does not see the environment: pass the value as input", "vars": "write `$context`, which `export: { as: ... }` sets",
+		"yes": yesHere, "on": yesHere, "Yes": yesHere, "YES": yesHere, "On": yesHere, "ON": yesHere, "no": noHere, "off": noHere, "No": noHere, "NO": noHere, "Off": noHere, "OFF": noHere,
 		"True": "write `true`", "False": "write `false`", "None": "write `null`", "undefined": "write `null`", "nil": "write `null`", "NULL": "write `null`", "TRUE": "write `true`", "FALSE": "write `false`",
 		"stringify": "write `... | tojson`", "parse": "write `... | fromjson`", "Date.now": "write `now`", "Format": "write `\"Hello \\(.name)\"`", "trimStart": "write `... | ltrim`", "replace": "write `... | gsub(\"a\"; \"b\")`",
 		"push": "write `. + [1]`", "slice": "write `.[0:3]`", "find": "write `map(select(.n > 1)) | .[0]`", "forEach": "write a task with `for:`, or `map(...)`", "indexOf": "write `... | index(\"x\")`",

@@ -98,8 +98,23 @@ func (s *Source) textElsewhere(what, value string) string {
 		return fmt.Sprintf("write `{ username: %s, password: %s }`", s.Quote(user), s.Quote(password))
 	case what == "`errors`" && (value == "*" || strings.EqualFold(value, "all")):
 		return "leave `errors` out, which catches every error"
+	case what == "`transport`" && strings.Contains(value, "://"):
+		return fmt.Sprintf("write `{ http: { endpoint: %s } }`", s.Quote(value))
+	case what == "`transport`":
+		return mcpTransportOf(value)
 	}
 	return ""
+}
+
+// mcpTransportOf returns how to write the way to a server of the Model Context Protocol that a word names.
+func mcpTransportOf(word string) string {
+	switch word = strings.ToLower(word); {
+	case strings.Contains(word, "http"), word == "sse":
+		return "write `{ http: { endpoint: https://... } }`"
+	case word == "stdio":
+		return "write `{ stdio: { command: ... } }`"
+	}
+	return mcpTransports
 }
 
 // catchAsList returns how to write a catch in the place of a list: of tasks, or of the catches of several errors.
