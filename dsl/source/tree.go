@@ -121,8 +121,8 @@ func (t *Tree) RangeOf(n *yaml.Node) Range {
 		return Range{t.PositionOf(0), t.PositionOf(0)}
 	}
 	start, end := t.OffsetOf(n), len(t.Text)
-	if n.Kind != yaml.ScalarNode && len(n.Content) == 0 && start < end && bytes.IndexByte([]byte("[{"), t.Text[start]) >= 0 {
-		end = start + bytes.IndexAny(t.Text[start:], "]}") + 1
+	if n.Kind != yaml.ScalarNode {
+		end = t.closed(n)
 	}
 	if n.Kind == yaml.ScalarNode {
 		_, ends := t.offsets(n)
@@ -132,6 +132,41 @@ func (t *Tree) RangeOf(n *yaml.Node) Range {
 		}
 	}
 	return Range{t.PositionOf(start), t.PositionOf(t.endOfLine(start, end))}
+}
+
+// closed returns the offset behind the bracket that closes a list or an object in brackets, and the end of the text for any other.
+func (t *Tree) closed(n *yaml.Node) int {
+	at := t.OffsetOf(n)
+	if at >= len(t.Text) || t.Text[at] != '[' && t.Text[at] != '{' {
+		return len(t.Text)
+	}
+	at++
+	if last := len(n.Content) - 1; last >= 0 {
+		at = max(at, t.endOf(n.Content[last]))
+		if aliases := t.aliases[n]; aliases != nil && aliases[last] != nil {
+			at = t.OffsetOf(aliases[last])
+		}
+	}
+	for comment := false; at < len(t.Text); at++ {
+		switch c := t.Text[at]; {
+		case c == '\n':
+			comment = false
+		case c == '#' && bytes.IndexByte([]byte(" \t\n"), t.Text[at-1]) >= 0:
+			comment = true
+		case !comment && (c == ']' || c == '}'):
+			return at + 1
+		}
+	}
+	return at
+}
+
+// endOf returns the offset behind a node.
+func (t *Tree) endOf(n *yaml.Node) int {
+	if n.Kind != yaml.ScalarNode {
+		return t.closed(n)
+	}
+	_, ends := t.offsets(n)
+	return ends[len(ends)-1]
 }
 
 // RangeWithin returns the range of the bytes [from, to) of a scalar's value, through quotes, escapes and block scalars. Offsets outside the value are
