@@ -154,6 +154,28 @@ func foreignSigns(text string) []int {
 	return slices.Compact(all)
 }
 
+// foreignName returns the offsets of foreignWords in a name, and of the signs and spaces between letters of ASCII that resemble those of ASCII. Signs in a
+// name with spaces are prose, and so are apostrophes and ranges of numbers.
+func foreignName(name string) []int {
+	all := foreignWords(name)
+	plain := strings.Map(plainQuote, plainText(name))
+	if strings.ContainsFunc(plain, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return all
+	}
+	isWord := func(r rune) bool { return isLatin(r) || r >= '0' && r <= '9' }
+	for i, r := range name {
+		before, _ := utf8.DecodeLastRuneInString(name[:i])
+		after, _ := utf8.DecodeRuneInString(name[i+utf8.RuneLen(r):])
+		between := isWord(before) && isWord(after) && (isLatin(before) || isLatin(after))
+		sign := plainRune(r)
+		if r > unicode.MaxASCII && sign > 0 && sign <= unicode.MaxASCII && !isWord(sign) && between && (sign == ' ' || !strings.ContainsRune(plain, ' ')) {
+			all = append(all, i)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
 // characterName returns the number of a character with its name, or its script.
 func characterName(r rune) string {
 	name := map[rune]string{

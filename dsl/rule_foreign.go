@@ -101,7 +101,7 @@ func (c *checker) foreignCode(v Value) {
 
 // foreignKey reports the foreign characters in the name at a pointer.
 func (c *checker) foreignKey(at Pointer, name string) {
-	if all := foreignWords(name); len(all) > 0 {
+	if all := foreignName(name); len(all) > 0 {
 		d := foreignDiagnostic(at, name, all)
 		d.Range = c.w.Source.Key(at)
 		if key, _, exact := c.w.Source.find(at); exact {
