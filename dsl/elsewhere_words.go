@@ -6,7 +6,7 @@ func workflowWords() []otherWord {
 		{[]string{"cron", "every"}, "write `schedule:` and indent it below"},
 		{[]string{"vars", "variables", "env", "environment", "constants"}, "set values in the first task, and keep them by `export: { as: ... }` for `$context`"},
 		{[]string{"permissions", "concurrency", "defaults", "runs-on", "pluginDefaults", "taskDefaults", "default_args", "ownerEmail", "schemaVersion", "keepActive", "workspaces", "runtime", "catchup", "max_active_runs", "restartable"}, "a workflow has no such setting: leave it out"},
-		{[]string{"dag", "templates", "jobs", "stages", "flow", "workflow", "ops", "graph", "assets", "modules", "nodes", "main", "activities"}, "write the tasks under `do:`, in their order"},
+		{[]string{"dag", "templates", "jobs", "stages", "flow", "workflow", "ops", "graph", "assets", "modules", "nodes", "main", "activities", "states"}, "write the tasks under `do:`, in their order"},
 		{[]string{"timeout-minutes", "executionTimeout", "workflowExecutionTimeout", "runTimeout", "activeDeadlineSeconds", "TimeoutSeconds", "timeoutSeconds", "dagrun_timeout"}, "write `timeout: { after: { minutes: 5 } }`"},
 		{[]string{"finally", "always"}, "write one task under `do:` with `try:` around the others and its `catch:`, and after it the tasks that run in any case"},
 		{[]string{"catch", "onError", "onExit", "on_failure", "errorHandler", "onFailure"}, "write one task under `do:` with `try:` around the others, and its `catch:`"},
@@ -41,9 +41,9 @@ func activityWords() []otherWord {
 	return []otherWord{
 		{[]string{"name", "activity", "activityType"}, "write `type: sendEmail`"},
 		{[]string{"taskQueue", "task_queue", "taskList", "task_list"}, "write `queue: mail`"},
-		{[]string{"startToCloseTimeout", "scheduleToCloseTimeout", "scheduleToStartTimeout", "heartbeatTimeout", "startToClose", "heartbeat"}, "write `timeouts: { startToClose: PT5S }`"},
+		{[]string{"startToCloseTimeout", "scheduleToCloseTimeout", "scheduleToStartTimeout", "heartbeatTimeout", "startToClose", "heartbeat", "timeout"}, "write `timeouts: { startToClose: PT5S }`"},
 		{[]string{"args", "arguments", "parameters", "data", "params"}, "write `input: { ... }`"},
-		{[]string{"retryPolicy", "maxAttempts"}, "write `retry: { maxAttempts: 3 }`"},
+		{[]string{"retryPolicy", "maxAttempts", "retries", "attempts", "maxRetries"}, "write `retry: { maxAttempts: 3 }`"},
 	}
 }
 
@@ -121,8 +121,20 @@ func caseWords() []otherWord {
 	return []otherWord{
 		{[]string{"default", "otherwise", "else"}, "a case without `when` is the default: `- otherwise: { then: end }`"},
 		{[]string{"value", "equals", "is"}, "write `when: .color == \"red\"`"},
+		{choiceRules(), "write the comparison in jq: `when: .total > 100`"},
 		{[]string{"do", "steps", "tasks", "actions", "run", "set", "call"}, "write `then: NAME`, with the name of a task of the list around the `switch`"},
 	}
+}
+
+// choiceRules are the members of rules of AWS Step Functions.
+func choiceRules() []string {
+	all := []string{"Variable", "And", "Or", "Not", "IsPresent", "IsNull", "IsNumeric", "IsString", "IsBoolean", "BooleanEquals", "StringEquals", "StringMatches", "NumericEquals", "Condition"}
+	for _, kind := range []string{"Numeric", "String", "Timestamp"} {
+		for _, than := range []string{"GreaterThan", "LessThan"} {
+			all = append(all, kind+than, kind+than+"Equals")
+		}
+	}
+	return all
 }
 
 func catchWords() []otherWord {
@@ -232,7 +244,7 @@ func filterWords() []otherWord {
 
 func consumptionWords() []otherWord {
 	return []otherWord{
-		{[]string{"event", "on", "message", "signal"}, "write `one: { with: { type: ... } }`"},
+		{[]string{"event", "on", "message", "signal", "push", "pull_request", "workflow_dispatch", "webhook", "topic", "queue", "name"}, "write `one: { with: { type: ... } }`"},
 		{[]string{"events", "messages", "signals"}, "write `any: [{ with: { type: ... } }]`, or `all:` with such a list"},
 	}
 }

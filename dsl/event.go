@@ -8,6 +8,7 @@ import (
 
 	"github.com/swrun/swrun/dsl/source"
 	"github.com/swrun/swrun/internal/lazyregexp"
+	"github.com/swrun/swrun/internal/shorten"
 )
 
 // EventStrategy specifies the events to consume. Exactly one of All, Any, One is present.
@@ -75,6 +76,9 @@ func (o *object) strategy(name string, inUntil bool) *EventStrategy {
 	case e.Mode == "": // reported
 	case e.Mode != "any":
 		s.report("SW124", "until", "`until` goes with `any` only")
+	case source.IsText(until) && meantDuration(until.Value) != "":
+		s.reportWith("SW108", "until", fmt.Sprintf("`until` is a condition or an event, got the duration %s", shorten.Quoted(until.Value)),
+			fmt.Sprintf("write `timeout: { after: %s }` beside `listen`", meantDuration(until.Value)))
 	case source.IsText(until):
 		e.Until = s.expression("until")
 	default:

@@ -43,7 +43,7 @@ func TestMistakes(t *testing.T) {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+document.Name, func(t *testing.T) { checkMistake(t, string(document.Data)) })
 		}
 	}
-	if count < 1068 {
+	if count < 1084 {
 		t.Errorf("only %d mistakes", count)
 	}
 }

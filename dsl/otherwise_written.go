@@ -85,6 +85,8 @@ func helpWithDuration(text string) string {
 	case clock != nil && clock[3] == "":
 		return fmt.Sprintf("write `%s` for minutes and seconds, or `%s` for hours and minutes",
 			likelyDuration(fmt.Sprintf("PT%sM%sS", clock[1], clock[2])), likelyDuration(fmt.Sprintf("PT%sH%sM", clock[1], clock[2])))
+	case strings.HasPrefix(text, "."), strings.HasPrefix(text, "$") && !strings.Contains(text, "{"):
+		return fmt.Sprintf("an expression stands in `${ }`: write `'${ %s }'`", oneLine(text))
 	case strings.HasPrefix(text, "-"):
 		return "a duration cannot be negative"
 	case dateAndTime().MatchString(text):
@@ -126,6 +128,9 @@ func cronElsewhere(text string) string {
 		text = yearLast[1]
 	}
 	fields := strings.Fields(text)
+	if length := meantDuration(text); length != "" {
+		return fmt.Sprintf("write `every: %s` in the place of `cron`", length)
+	}
 	if m := rateOf().FindStringSubmatch(text); m != nil {
 		if length := meantDuration(m[1] + m[2]); length != "" {
 			return fmt.Sprintf("write `every: %s` in the place of `cron`", length)

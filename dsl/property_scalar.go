@@ -107,6 +107,7 @@ func (o *object) boolean(name string) bool {
 // noBoolean reports a value of another type in the place of a boolean, as wrongType does. Words of YAML 1.1 and quotes are the likeliest mistakes.
 func (p *parser) noBoolean(n *yaml.Node, at Pointer, message string) {
 	d := Diagnostic{Code: "SW108", Message: message + ", got " + source.Describe(n), Pointer: at, Range: p.src.RangeOf(n)}
+	d.Help = "write `true` or `false`"
 	if n.Kind == yaml.ScalarNode {
 		switch strings.ToLower(n.Value) {
 		case "true", "false":

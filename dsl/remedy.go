@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/swrun/swrun/dsl/source"
 )
 
 // asObject returns how to write an object in the place of another value. Allowed are the properties that it may have, if they are known.
@@ -15,6 +17,8 @@ func asObject(n *yaml.Node, allowed []string) string {
 	switch {
 	case isList && slices.Contains(allowed, "any"):
 		return "write `any:` before the list for one of the events, or `all:` for all of them"
+	case isList && nameOfFirst(n) != "":
+		return fmt.Sprintf("write `%s:` in the place of `- name: %s`, and indent its properties below", nameOfFirst(n), nameOfFirst(n))
 	case isList:
 		return "write its members as `name: value`, without hyphens"
 	case slices.Contains(allowed, "until") && !slices.Contains(allowed, "?read"):
@@ -25,6 +29,18 @@ func asObject(n *yaml.Node, allowed []string) string {
 		return propertiesBelow
 	}
 	return propertiesBelow + ": " + strings.Join(known, " ")
+}
+
+// nameOfFirst returns the name that the first object of a list has as a property, or "".
+func nameOfFirst(list *yaml.Node) string {
+	if len(list.Content) == 0 {
+		return ""
+	}
+	_, name := source.Child(list.Content[0], "name")
+	if name == nil || !source.IsText(name) {
+		return ""
+	}
+	return oneLine(name.Value)
 }
 
 // asText returns how to write a text in the place of a list or an object.

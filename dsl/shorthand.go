@@ -77,6 +77,7 @@ func objectsAroundList(n *yaml.Node) map[string]string {
 	return map[string]string{
 		"`fork`": "write the list below `branches`", "`catch`": catchAsList(n), "a case": "write one directive: `then: end`",
 		"a retry policy": "there is one policy: write its properties without hyphens, for example `{ limit: { attempt: { count: 3 } } }`",
+		"`shell`":        "there is one command: `command: make && make test`",
 		"`script`":       "commands are run by `shell: { command: 'make && make test' }`",
 		"`errors`":       "a filter takes one error: write `with: { type: ... }`, or a condition of the catch: `when: .status == 408 or .status == 503`",
 		"`to`":           "write the list below `any` or `all`", "`for`": "write the list below `in`", "`document`": "write its properties without hyphens", "`schedule`": "write its properties without hyphens",
@@ -156,6 +157,7 @@ func objectsAroundText() map[string]string {
 		"`for`": "`{ each: item, in: $ }`", "`errors`": "`{ with: { type: $ } }`",
 		"`listen`": "`{ to: { one: { with: { type: $ } } } }`", "`to`": "`{ one: { with: { type: $ } } }`", "an event filter": "`{ with: { type: $ } }`",
 		"`correlate`": "`{ id: { from: $ } }`", "`basic`": "`{ username: ..., password: $ }`",
+		"`on`":   "`{ one: { with: { type: $ } } }`",
 		"`emit`": "`{ event: { with: { type: $, source: ... } } }`", "an event to emit": "`{ with: { type: $, source: ... } }`",
 		"`catch`": "`catch: {}`, which catches every error, or `{ errors: { with: { type: ... } } }`",
 		"`raise`": "`{ error: { type: ..., status: ... } }`, or `{ error: NAME }` with a name of use.errors",
@@ -171,7 +173,7 @@ func objectsAroundValue() map[string]string {
 func objectsAroundNumber() map[string]string {
 	return map[string]string{
 		"`jitter`":       "`{ from: PT0S, to: { seconds: 1 } }`",
-		"a retry policy": "`{ limit: { attempt: { count: $ } } }`", "`limit`": "`{ attempt: { count: $ } }`", "`attempt`": "`{ count: $ }`",
+		"a retry policy": "`{ limit: { attempt: { count: $ } } }`", "`limit`": "`{ attempt: { count: $ } }`", "an error": "`{ type: https://example.com/errors/NAME, status: $ }`", "`attempt`": "`{ count: $ }`",
 	}
 }
 

@@ -31,7 +31,7 @@ func (s *Source) suggested(d Diagnostic, n *yaml.Node, choices []string, sure ce
 func synonyms() map[string]string {
 	return map[string]string{
 		"url": "endpoint", "uri": "endpoint", "minute": "minutes", "second": "seconds", "hour": "hours", "day": "days",
-		"millisecond": "milliseconds", "ms": "milliseconds", "sec": "seconds", "secs": "seconds", "min": "minutes", "mins": "minutes",
+		"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "millisecond": "milliseconds", "ms": "milliseconds", "sec": "seconds", "secs": "seconds", "min": "minutes", "mins": "minutes",
 		"condition": "if", "when": "if", "next": "then", "Next": "then", "transition": "then", "nextState": "then", "goto": "then", "params": "parameters", "args": "arguments", "env": "environment",
 		"verb": "method", "rpc": "method", "address": "host", "src": "source", "payload": "body", "json": "body", "cmd": "command", "user": "username", "pass": "password",
 	}
