@@ -86,7 +86,7 @@ func helpWithDuration(text string) string {
 		return fmt.Sprintf("write `%s` for minutes and seconds, or `%s` for hours and minutes",
 			likelyDuration(fmt.Sprintf("PT%sM%sS", clock[1], clock[2])), likelyDuration(fmt.Sprintf("PT%sH%sM", clock[1], clock[2])))
 	case strings.HasPrefix(text, "."), strings.HasPrefix(text, "$") && !strings.Contains(text, "{"):
-		return fmt.Sprintf("an expression stands in `${ }`: write `'${ %s }'`", oneLine(text))
+		return fmt.Sprintf("an expression needs `${ }`: write `'${ %s }'`", oneLine(text))
 	case strings.HasPrefix(text, "-"):
 		return "a duration cannot be negative"
 	case dateAndTime().MatchString(text):
