@@ -34,7 +34,15 @@ func (e *damagedKeyError) PartOfStore() string { return e.key }
 
 func (e *damagedKeyError) Unwrap() error { return e.err }
 
-// damagedFix is the remedy for an overwritten key.
+// fix returns the remedy.
+func (e *damagedKeyError) fix() string {
+	if _, name, _ := strings.Cut(e.key, "}:"); strings.HasPrefix(name, "r:") {
+		return store.RebuildLists("")
+	}
+	return damagedFix
+}
+
+// damagedFix is the remedy for an overwritten key that is no list of the registry.
 const damagedFix = "put the key, or the whole store, back from a copy (redis-cli monitor shows who writes to it)"
 
 var errDeleted = errors.New("its history is still there")
@@ -142,10 +150,13 @@ var timeForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 // damagedAilment returns the ailment of a damaged part of the store, and whether the error indicates one.
 func damagedAilment(err error) (store.Ailment, bool) {
 	var layout *damagedLayoutError
+	var key *damagedKeyError
 	switch {
 	case errors.As(err, &layout):
 		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Fix: layout.fix}, true
-	case errors.As(err, new(*damagedKeyError)), isWrongType(err):
+	case errors.As(err, &key):
+		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Partial: true, Fix: key.fix()}, true
+	case isWrongType(err):
 		return store.Ailment{Reason: store.Damaged, Refuses: store.RefusesAll, Partial: true, Fix: damagedFix}, true
 	}
 	return store.Ailment{}, false

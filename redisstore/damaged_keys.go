@@ -21,7 +21,7 @@ type damagedKeys struct {
 // foundDamage is a damaged key with the error of the operation that found it.
 type foundDamage struct {
 	partition int
-	err       error
+	err       *damagedKeyError
 }
 
 // maxDamagedKeys limits the number of remembered keys: one is enough to report that the store is damaged.
@@ -74,7 +74,7 @@ func (s *Store) stillDamaged(ctx context.Context) (all []store.Ailment) {
 			s.damaged.forget(key)
 			continue
 		}
-		all = append(all, store.Ailment{Reason: store.Damaged, Minor: true, Partial: true, What: found.err.Error(), Fix: damagedFix})
+		all = append(all, store.Ailment{Reason: store.Damaged, Minor: true, Partial: true, What: found.err.Error(), Fix: found.err.fix()})
 	}
 	return all
 }

@@ -51,11 +51,21 @@ func (s *Store) register(ctx context.Context, c *store.Registration, entry ...an
 		name = c.Key
 	}
 	id := s.opened + strconv.FormatUint(s.registrations.Add(1), 36)
-	return s.call(ctx, call{
+	r, err := s.call(ctx, call{
 		script: &s.scripts.register, partition: partition, subject: c.Kind.EntryName(c.Key),
 		keys: []any{k.timeKey, k.registered(c.Kind, c.Key), k.registeredBy(c.Kind), k.versions()},
 		args: append([]any{c.Version, id, name, store.MaxRegistered, room.Max, room.Prefix()}, entry...),
 	})
+	return r, s.ofList(c.Kind, err)
+}
+
+// ofList returns a *store.ListError for an error that names the list of a kind. It returns other errors unchanged.
+func (s *Store) ofList(kind store.RegistryKind, err error) error {
+	var damaged *damagedKeyError
+	if _, k := s.registryOf(kind, ""); errors.As(err, &damaged) && kind.Listed() && damaged.key == k.registeredBy(kind) {
+		return &store.ListError{Kind: kind, Part: damaged}
+	}
+	return err
 }
 
 // registryOf returns the partition that keeps an entry, and its keys.
@@ -94,8 +104,8 @@ func (s *Store) ListRegistered(ctx context.Context, c store.RegistryList) ([]sto
 	if err != nil {
 		return nil, fmt.Errorf("list %s: %w", c.Kind, err)
 	}
-	if err := refuseWrongType("the index of "+string(c.Kind), k.registeredBy(c.Kind), keys.Err()); err != nil {
-		return nil, err
+	if err := damage(keys); isWrongType(err) {
+		return nil, s.ofList(c.Kind, err)
 	}
 	wanted := slices.Sorted(slices.Values(slices.DeleteFunc(keys.Val(), func(key string) bool { return !c.Has(key) })))
 	var all []store.Registered

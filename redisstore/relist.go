@@ -35,6 +35,9 @@ func (s *Store) scrubRegistry(ctx context.Context, c *store.Scrub) (done store.S
 	if c.Only != nil || s.cluster == nil && c.Partition > 0 {
 		return done, nil
 	}
+	if err := s.overwrittenLists(ctx, c, &done); err != nil {
+		return done, err
+	}
 	from, _ := strconv.ParseUint(c.Cursor, 10, 64) // an earlier call has written it
 	pattern := s.keys.entriesOf("*")
 	if s.cluster != nil {
@@ -120,7 +123,7 @@ func (s *Store) relist(ctx context.Context, e *unlisted, check bool) (wrong stri
 const headSize = 128
 
 // read reads when an entry ends, and whether it is there.
-func (e *unlisted) read(ctx context.Context, tx *redis.Tx, key string, now time.Time) error {
+func (e *unlisted) read(ctx context.Context, tx redis.Cmdable, key string, now time.Time) error {
 	e.at = math.Inf(1)
 	head, err := tx.GetRange(ctx, key, 0, headSize).Result()
 	if isWrongType(err) {
@@ -146,6 +149,8 @@ func (e *unlisted) compare(ctx context.Context, tx *redis.Tx, list string) (wron
 		return "was missing in its list", nil
 	case err == nil && at < e.at:
 		return "had too early an end in its list", nil
+	case isWrongType(err): // overwrittenLists reports it
+		return "", nil
 	}
-	return "", damageOf(list, err)
+	return "", err
 }

@@ -3,7 +3,6 @@ package redisstore
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,14 +27,6 @@ func (s *Store) tolerant(ctx context.Context, partition int, f func(redis.Pipeli
 		return firstError(rest, failed)
 	}
 	return s.exchange(ctx, partition, s.judgedPipeline((*redis.Client).Pipeline, judge), f)
-}
-
-// refuseWrongType refuses an overwritten key as unreadable under the given name. Other errors are nil.
-func refuseWrongType(name, key string, err error) error {
-	if !isWrongType(err) {
-		return nil
-	}
-	return store.RefuseUnreadable(name, fmt.Errorf("another program has overwritten the key %s", key), time.Time{})
 }
 
 // found is a run that cannot be read, or is not there.

@@ -217,7 +217,7 @@ func (x *damaged) names(answer []byte, run string) bool {
 	case "definitions", "e:":
 		things = append(things, "demo/order", "the function ", "the entry ", "the definition ")
 	case "r:":
-		things = append(things, "the index of ")
+		things = append(things, "the list of ")
 	}
 	return slices.ContainsFunc(things, func(thing string) bool { return bytes.Contains(answer, []byte(thing)) })
 }

@@ -44,7 +44,7 @@ func conflict(err error) *api.Problem {
 
 // problem returns the problem of an error. An error that the caller did not cause is logged, and its problem does not contain its text.
 func (s *Server) problem(ctx context.Context, err error) *api.Problem {
-	if p := callersProblem(err); p != nil {
+	if p := callersProblem(err); p != nil && !errors.As(err, new(store.PartError)) {
 		if store.IsUnreadable(err) {
 			p.Applied = exchangeOf(ctx).applied()
 		}

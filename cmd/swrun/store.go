@@ -228,9 +228,9 @@ func refusalError(err error) error {
 	case store.NoSuch:
 		return &exitError{code: exitNotFound, message: err.Error()}
 	case store.Corrupt, store.Newer:
-		var replaceable *store.ReplaceableError
-		if errors.As(err, &replaceable) {
-			return &exitError{code: exitStore, message: err.Error(), hint: replaceable.Help(""), commands: replaceable.Help}
+		var helped interface{ Help(target string) string } // a *store.ReplaceableError or a *store.ListError
+		if errors.As(err, &helped) {
+			return &exitError{code: exitStore, message: err.Error(), hint: helped.Help(""), commands: helped.Help}
 		}
 		return &exitError{code: exitStore, message: err.Error(), hint: unreadableHint(""), commands: unreadableHint}
 	case store.Conflict, store.Closed, store.TimedOut:

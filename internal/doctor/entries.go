@@ -69,7 +69,7 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 		}
 		all, err := s.ListRegistered(ctx, store.RegistryList{Kind: kind})
 		if store.IsUnreadable(err) { // the whole kind cannot be listed
-			found.note(err, restoreFix)
+			found.note(err, fixOfList(err))
 			continue
 		}
 		if err != nil {
@@ -90,6 +90,14 @@ func unreadableEntries(ctx context.Context, s store.Store) (found damagedEntries
 		}
 	}
 	return found, nil
+}
+
+// fixOfList returns the remedy for a kind of entries that cannot be listed.
+func fixOfList(err error) string {
+	if list := new(store.ListError); errors.As(err, &list) {
+		return list.Help("")
+	}
+	return restoreFix
 }
 
 // restoreFix is the remedy for damaged data that nothing creates again.

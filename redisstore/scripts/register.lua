@@ -41,8 +41,8 @@ if not version or ends ~= '0' and tonumber(ends) <= now then
 end
 if expected ~= '-1' and expected ~= version and (value or text) then return reply('CONFLICT') end
 if not value then
+  if name ~= '' then redis.call('ZREM', KEYS[3], name) end -- first: an overwritten list is an error, and then the entry stays
   redis.call('DEL', KEYS[2])
-  if name ~= '' then redis.call('ZREM', KEYS[3], name) end
   return reply('OK', '0', '0')
 end
 if name ~= '' then

@@ -87,6 +87,30 @@ func RefuseUnreadable(name string, why error, at time.Time) error {
 	return &Refusal{Code: code, Detail: name, Reason: "cannot be read: " + shorten.To(fmt.Sprint(why), maxDetail), At: at}
 }
 
+// ListError reports that another program has overwritten the list of a kind of entries of the registry. The entries are still stored.
+type ListError struct {
+	Kind RegistryKind
+	Part PartError
+}
+
+// Error returns the message.
+func (e *ListError) Error() string {
+	return fmt.Sprintf("the list of %s cannot be read: %s", e.Kind, e.Part)
+}
+
+// Unwrap returns the refusal, and the error of the part.
+func (e *ListError) Unwrap() []error {
+	return []error{&Refusal{Code: Corrupt, Detail: "the list of " + string(e.Kind)}, e.Part}
+}
+
+// Help returns the remedy, with the flags that the command needs to use the same store.
+func (e *ListError) Help(target string) string { return RebuildLists(target) }
+
+// RebuildLists returns the remedy for overwritten lists of entries of the registry.
+func RebuildLists(target string) string {
+	return "swrun repair" + target + " rebuilds the lists of the registry from their entries"
+}
+
 // NoRecord is the reason why a run cannot be read of which only some parts are stored.
 func NoRecord(parts []string) error {
 	return fmt.Errorf("it has no record, and these parts of it are stored: %s", strings.Join(parts, ", "))
