@@ -64,8 +64,7 @@ func (b *batch) activity(to *subject, c *store.ActivityChange) {
 		b.do("ZADD", k.queue(q), store.Millis(c.To.Available), member)
 		b.do("ZADD", k.queued, 0, queueMember(q))
 	case waited:
-		b.do("DEQUEUE", k.queue(q), member, queueMember(q))
-		b.keys = append(b.keys, k.queued)
+		b.dequeue(k, q, member)
 	}
 	switch {
 	case c.To != nil && !c.To.Due.IsZero():

@@ -36,10 +36,10 @@ func (s *Store) Undefine(ctx context.Context, key string, data []byte) (err erro
 	for range maxAttempts {
 		err = s.client.Watch(ctx, func(tx *redis.Tx) error { return s.undefine(ctx, tx, key, data) }, s.keys.definitions())
 		if !errors.Is(err, redis.TxFailedErr) {
-			break
+			return damageOf(s.keys.definitions(), err)
 		}
 	}
-	return damageOf(s.keys.definitions(), err)
+	return &store.Refusal{Code: store.Conflict, Detail: "definition " + key, Reason: "was not removed, because other definitions change at the same time: repeat the command"}
 }
 
 func (s *Store) undefine(ctx context.Context, tx *redis.Tx, key string, data []byte) error {

@@ -60,6 +60,7 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	if err != nil {
 		return false, err
 	}
+	queues = slices.DeleteFunc(queues, func(q store.Queue) bool { return q.Namespace != is.id.Run.Namespace })
 	keys := to.keys.activityLists(is.id.Run, queues)
 	member, stands := is.id.String(), make([]*redis.FloatCmd, len(keys))
 	now, err := s.timed(ctx, to.partition, func(p redis.Pipeliner) {
@@ -73,13 +74,13 @@ func (s *Store) lostActivity(ctx context.Context, to *subject, is *activityRead)
 	if err != nil || !listed {
 		return false, err
 	}
-	return s.unlist(ctx, to, is, keys, now)
+	return s.unlist(ctx, to, is, queues, now)
 }
 
-// unlist removes a lost activity from keys and makes its run ready, in one step: the owner of the run may list the activity again a moment
+// unlist removes a lost activity from the lists and queues, and makes its run ready, in one step: the owner of the run may list the activity again a moment
 // later. If the run is held, then the activity is looked at again later. If the run changed concurrently, then nothing is removed, and the
 // next poll that finds the activity repeats this.
-func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys []string, now time.Time) (done bool, err error) {
+func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, queues []store.Queue, now time.Time) (done bool, err error) {
 	b := s.newBatch(to.partition, 1)
 	change, code := store.LostActivity().Transition(is.lifecycle, now)
 	if code == "" {
@@ -87,23 +88,32 @@ func (s *Store) unlist(ctx context.Context, to *subject, is *activityRead, keys 
 	} else {
 		b.begin(to, is.text)
 	}
-	for _, key := range keys {
-		b.do("ZREM", key, is.id.String())
-	}
+	b.unlist(to.keys, is.id, queues)
 	if code == store.Conflict {
 		b.do("ZADD", to.keys.activities, store.Millis(now.Add(store.LostActivityRecheck)), is.id.String())
 	}
 	r, err := s.send(ctx, &s.scripts.applyFull, to, b)
-	if !errors.Is(err, errDeleted) {
-		return r.code == "OK", err
+	if errors.Is(err, errDeleted) { // no run of this name can start, so that nothing lists the activity again
+		b = s.newBatch(to.partition, 1)
+		b.begin(to, anyRecord)
+		b.unlist(to.keys, is.id, queues)
+		r, err = s.send(ctx, &s.scripts.applyFull, to, b)
 	}
-	// No run of this name can start, so that nothing lists the activity again.
-	err = s.pipelined(ctx, to.partition, func(p redis.Pipeliner) {
-		for _, key := range keys {
-			p.ZRem(ctx, key, is.id.String())
-		}
-	})
-	return err == nil, err
+	return r.code == "OK", err
+}
+
+// unlist removes an activity from the list of due activities and from queues.
+func (b *batch) unlist(k *partitionKeys, id store.ActivityID, queues []store.Queue) {
+	b.do("ZREM", k.activities, id.String())
+	for _, q := range queues {
+		b.dequeue(k, q, id.String())
+	}
+}
+
+// dequeue removes an activity from a queue. An empty queue is no longer among the queues with activities.
+func (b *batch) dequeue(k *partitionKeys, q store.Queue, member string) {
+	b.do("DEQUEUE", k.queue(q), member, queueMember(q))
+	b.keys = append(b.keys, k.queued)
 }
 
 // scheduleAgain makes a run ready that lacks activities. It reports whether the run changed concurrently.
@@ -281,8 +291,7 @@ func (b *batch) replace(to *subject, is *standing, l *listing) {
 		b.do("ZADD", k.queue(l.queue), store.Millis(at), member)
 		b.do("ZADD", k.queued, 0, queueMember(l.queue))
 	} else {
-		b.do("DEQUEUE", k.queue(l.queue), member, queueMember(l.queue))
-		b.keys = append(b.keys, k.queued)
+		b.dequeue(k, l.queue, member)
 	}
 	if at := l.activity.Due; !at.IsZero() {
 		b.do("ZADD", k.activities, store.Millis(at), member)

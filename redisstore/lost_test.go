@@ -1,6 +1,7 @@
 package redisstore_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,9 @@ func TestLostActivities(t *testing.T) {
 					t.Errorf("%s: changed %v, %v", name, changed, err)
 				}
 			}
+			if left := client.Exists(t.Context(), "swrun:{D:0}:queued").Val(); left > 0 {
+				t.Errorf("%s: the queue is empty, and is among the queues with activities", name)
+			}
 			work, err := s.Poll(t.Context(), 0, 10, false)
 			if err != nil || len(work.Begun) != 1 || !work.Next.IsZero() {
 				t.Errorf("%s: ready are %v, next is %s, %v", name, work.Begun, work.Next, err)
@@ -131,4 +135,32 @@ func (refusing) Once(store.ActivityID) string { return "" }
 
 func (refusing) Transition(store.ActivityID, *store.Lifecycle, *store.Activity, time.Time) (*store.ActivityOutcome, store.Code) {
 	return nil, store.NoSuch
+}
+
+// TestReasonsOfLackingRuns: Scrub names the same reason as List for a run without a record.
+func TestReasonsOfLackingRuns(t *testing.T) {
+	for name, damage := range map[string]func(*redis.Client) error{
+		"only the payloads are left": func(c *redis.Client) error { return c.Del(t.Context(), "swrun:{D:0}:i:test/x").Err() },
+		"only the inbox is left": func(c *redis.Client) error {
+			return errors.Join(c.Del(t.Context(), "swrun:{D:0}:i:test/x", "swrun:{D:0}:h:test/x", "swrun:{D:0}:p:test/x").Err(), c.RPush(t.Context(), "swrun:{D:0}:n:test/x", "1").Err())
+		},
+		"the record is gone":    func(c *redis.Client) error { return c.HDel(t.Context(), "swrun:{D:0}:i:test/x", "k").Err() },
+		"the record is damaged": func(c *redis.Client) error { return c.HSet(t.Context(), "swrun:{D:0}:i:test/x", "k", "rubbish").Err() },
+	} {
+		s, client := mustOpenWithClient(t)
+		waitingActivity(t, s)
+		if err := damage(client); err != nil {
+			t.Fatal(err)
+		}
+		page, err := s.List(t.Context(), 0, "", 10)
+		if err != nil || len(page.Unreadable) != 1 {
+			t.Fatalf("%s: listed %v, %v", name, page.Unreadable, err)
+		}
+		for range 2 { // the second time it is counted among the unreadable runs
+			done, err := s.Scrub(t.Context(), store.Scrub{N: 100})
+			if err != nil || len(done.Unreadable) != 1 || done.Unreadable[0].Err.Error() != page.Unreadable[0].Err.Error() {
+				t.Errorf("%s: Scrub names %v, %v, and List %v", name, done.Unreadable, err, page.Unreadable)
+			}
+		}
+	}
 }

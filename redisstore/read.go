@@ -151,7 +151,11 @@ func (s *Store) List(ctx context.Context, partition int, cursor string, n int) (
 			continue
 		}
 		if is.lifecycle == nil && is.damaged == nil {
-			if u, is := s.lacksRecord(ctx, partition, entry{m.ID, i}); is {
+			u, gone, err := s.lacksRecord(ctx, partition, entry{m.ID, i})
+			if err != nil {
+				return store.Page{}, err
+			}
+			if !gone {
 				page.Unreadable = append(page.Unreadable, u)
 			}
 		}

@@ -166,16 +166,16 @@ func (s *Store) compared(ctx context.Context, c *store.Scrub, entries []entry, d
 type standing struct {
 	entry
 	kept
-	problems    []string
-	listed      bool                             // it is among all still
-	quarantined bool                             // it is counted so
-	unreadable  bool                             // the same
-	retry       store.Retry                      // the same
-	missing     [][]string                       // its entries that are missing in each of entrySets
-	misplaced   []*listing                       // its misplaced activities
-	lacks       string                           // that it lacks activities, for people; empty if it does not
-	woken       bool                             // so that its owner schedules them again
-	at          map[store.Set]map[string]float64 // its members of each set, and their scores
+	problems                []string
+	lacking                 error                            // the refusal of a run without a record; nil if it has one
+	listed                  bool                             // it is among all still
+	quarantined, unreadable bool                             // it is counted so
+	retry                   store.Retry                      // the same
+	missing                 [][]string                       // its entries that are missing in each of entrySets
+	misplaced               []*listing                       // its misplaced activities
+	lacks                   string                           // that it lacks activities, for people; empty if it does not
+	woken                   bool                             // so that its owner schedules them again
+	at                      map[store.Set]map[string]float64 // its members of each set, and their scores
 }
 
 // standings reads the places of runs, and their records, atomically; and the time.

@@ -76,17 +76,36 @@ func (s *Store) readable(ctx context.Context, i store.Instance) error {
 	return cmp.Or(err, l.CheckForms(inbox))
 }
 
+// whyUnreadable returns the refusal of a run that cannot be read; nil if it can be read, or is gone.
+func (s *Store) whyUnreadable(ctx context.Context, is *standing) (refusal, err error) {
+	name := "run " + is.instance.String()
+	if is.lacking != nil || is.damaged != nil {
+		return cmp.Or(is.lacking, is.refusal(name)), nil
+	}
+	if !is.unreadable {
+		return nil, nil
+	}
+	why := s.readable(ctx, is.instance) // a part of it may have been damaged
+	a, known := s.Diagnose(why)
+	switch {
+	case why == nil, store.RefusedAs(why) == store.NoSuch:
+		return nil, nil
+	case store.IsUnreadable(why):
+		return why, nil
+	case known && !a.Partial:
+		return nil, why
+	}
+	return store.RefuseUnreadable(name, why, time.Time{}), nil
+}
+
 // scrubUnreadable counts the runs of a page that cannot be read, and takes those out of the count that can be, or are gone.
 func (s *Store) scrubUnreadable(ctx context.Context, c *store.Scrub, page []standing, done *store.Scrubbed) error {
 	var bad, good []any
 	for n := range page {
 		is := &page[n]
-		why := is.damaged
-		if is.lifecycle == nil && is.listed {
-			why = errNoRecord
-		}
-		if why == nil && is.unreadable { // it may have been a part of it
-			why = s.readable(ctx, is.instance)
+		why, err := s.whyUnreadable(ctx, is)
+		if err != nil {
+			return err
 		}
 		if why == nil {
 			if is.unreadable {
@@ -94,9 +113,7 @@ func (s *Store) scrubUnreadable(ctx context.Context, c *store.Scrub, page []stan
 			}
 			continue
 		}
-		done.Unreadable = append(done.Unreadable, store.Unreadable{
-			Instance: is.instance, Err: store.RefuseUnreadable("run "+is.instance.String(), why, time.Time{}),
-		})
+		done.Unreadable = append(done.Unreadable, store.Unreadable{Instance: is.instance, Err: why})
 		bad = append(bad, is.instance.String())
 	}
 	if c.Check || len(bad)+len(good) == 0 {

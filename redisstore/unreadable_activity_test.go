@@ -69,7 +69,7 @@ func TestActivityOfADeletedRun(t *testing.T) {
 	if err != nil || store.RefusedAs(changed[0].Refused) != store.NoSuch {
 		t.Errorf("changed %+v, %v", changed, err)
 	}
-	if n := client.Exists(t.Context(), "swrun:{D:0}:q:mail test", "swrun:{D:0}:activities").Val(); n != 0 {
+	if n := client.Exists(t.Context(), "swrun:{D:0}:q:mail test", "swrun:{D:0}:queued", "swrun:{D:0}:activities").Val(); n != 0 {
 		t.Errorf("%d lists of activities are left", n)
 	}
 }
