@@ -248,7 +248,7 @@ func TestDoctorReadsEntries(t *testing.T) {
 		{"*:e:settings:*", "1 {}", "the entry deployment of settings cannot be read: it contains no setting", "swrun config unset", "config unset runTimeout"},
 		{"*:e:settings:*", `2 {"runTimeout": -5}`, "the entry deployment of settings cannot be read: runTimeout is -5ns", "swrun config set", "config set runTimeout=5h"},
 		{"*:e:settings:*", `2 {"events": "a b"}`, "the entry deployment of settings cannot be read: events must be", "swrun config set", "config set events=own"},
-		{"*:e:keys:activities", "1 {}", "the entry activities of keys cannot be read", "restore the store from a backup", ""},
+		{"*:e:keys:activities", "1 {}", "the entry activities of keys cannot be read", "start a server again", ""},
 	} {
 		back()
 		h.overwritesKeys(client, c.pattern, c.by)

@@ -38,7 +38,7 @@ func readers() map[store.RegistryKind]reader {
 		store.RegistryAudit:        {check: audit.CheckEntry, fix: "a server removes the damaged entry of a change when it logs the changes"},
 		store.RegistryUnmatched:    {check: events.CheckUnmatched, fix: restoreFix},
 		store.RegistryAcknowledged: {check: client.CheckAcknowledgement, fix: restoreFix},
-		store.RegistryKeys:         {check: matching.CheckKey, fix: restoreFix + ", and start the servers again"},
+		store.RegistryKeys:         {check: matching.CheckKey, fix: "start a server again: it replaces a damaged key when a worker asks for activities; late reports about earlier attempts are not noted then"},
 	}
 }
 

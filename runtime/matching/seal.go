@@ -35,19 +35,11 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 		return known, nil
 	}
 	key, _, err := sealKey().Load(ctx, m.c.Store)
+	if store.RefusedAs(err) == store.Corrupt || err == nil && key == "" {
+		key, err = m.storeKey(ctx, known)
+	}
 	if store.IsUnreadable(err) {
 		return m.ownKey(err), nil
-	}
-	if err == nil && key == "" {
-		if known == "" {
-			known = m.c.Nonce() + m.c.Nonce()
-		}
-		key, err = sealKey().Change(ctx, m.c.Store, func(is *string) error {
-			if *is == "" {
-				*is = known
-			}
-			return nil
-		}, func(*string) bool { return false })
 	}
 	if err != nil {
 		return "", err
@@ -58,6 +50,23 @@ func (m *Matcher) key(ctx context.Context, again bool) (string, error) {
 	return key, nil
 }
 
+// storeKey stores the known key, or a new one, in the place of a missing or damaged key. It returns the stored key.
+func (m *Matcher) storeKey(ctx context.Context, known string) (string, error) {
+	if known == "" {
+		known = m.c.Nonce() + m.c.Nonce()
+	}
+	entry := sealKey()
+	entry.Replaced = func(why error) {
+		m.c.Log.Warn("the key of the tokens of activities was damaged, and is replaced", "error", why)
+	}
+	return entry.Change(ctx, m.c.Store, func(is *string) error {
+		if *is == "" {
+			*is = known
+		}
+		return nil
+	}, func(*string) bool { return false })
+}
+
 // ownKey returns a key of this process alone, for use while the key of the deployment cannot be read. Activities continue: only late
 // reports need the key.
 func (m *Matcher) ownKey(why error) string {
@@ -66,7 +75,7 @@ func (m *Matcher) ownKey(why error) string {
 	if m.sealKey == "" {
 		m.sealKey = m.c.Nonce() + m.c.Nonce()
 		m.c.Log.Error("the key of the tokens of activities cannot be read, and this process uses one of its own: late reports about attempts that others gave out are not noted",
-			"error", why, "fix", "restore the entry from a backup, and start the process again")
+			"error", why, "fix", "do what swrun doctor says about the entry, and start the process again")
 	}
 	return m.sealKey
 }
