@@ -157,7 +157,7 @@ func (s *Server) startRun(ctx context.Context, in *startInput) (*runAnswer, erro
 // awaitStarted waits for a run that was just started, and then describes it.
 func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.Duration) error {
 	answer.Applied = "wait=" + strconv.Itoa(int(wait/time.Second))
-	i := store.Instance{Namespace: answer.Body.Namespace, ID: answer.Body.ID}
+	i := answer.Body.Instance()
 	alsoWaits(ctx, wait)
 	exchangeOf(ctx).releaseBody()
 	waiting, done := untilStopped(ctx)
@@ -166,7 +166,7 @@ func (s *Server) awaitStarted(ctx context.Context, answer *runAnswer, wait time.
 	if err != nil && ctx.Err() != nil {
 		return err
 	}
-	if answer.Body, err = s.control.DescribeStarted(ctx, i); err != nil {
+	if answer.Body, err = s.control.DescribeStarted(ctx, answer.Body); err != nil {
 		return err
 	}
 	answer.Status = http.StatusAccepted

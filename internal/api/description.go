@@ -255,11 +255,11 @@ func NewDescription(d *client.Description, r *client.Review) Description {
 	return described
 }
 
-// NewUnreadDescription returns the JSON of a run whose definition or state only a newer swrun can read.
-func NewUnreadDescription(of *filter.Run, why error) Description {
+// NewUnreadDescription returns the JSON of a run whose definition or state cannot be read, with the reason.
+func NewUnreadDescription(of *filter.Run, why string) Description {
 	return Description{
 		Run: NewRun(of), Input: of.Invocation.Input.V, RunNumber: 1, FirstRun: 1, LatestRun: 1, Deadlines: []Deadline{}, Allowed: map[string]Permission{},
-		Why: "a worker of a newer swrun performs it, since this one cannot read it: " + why.Error(),
+		Why: why,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
+	"github.com/swrun/swrun/runtime/execution"
 	"github.com/swrun/swrun/runtime/store"
 )
 
@@ -74,5 +75,10 @@ func (c *Control) Import(ctx context.Context, r api.ImportRequest) (api.Descript
 	if err != nil {
 		return api.Description{}, err
 	}
-	return c.Describe(ctx, i)
+	is, _ := store.ParseLifecycle(archive.Record)              // Import has read it
+	info, err := execution.InvocationOf(i, archive.Invocation) // and this
+	if err != nil {
+		return api.Description{}, err
+	}
+	return c.DescribeStarted(ctx, accepted(i, is, info))
 }

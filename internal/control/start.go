@@ -7,9 +7,11 @@ import (
 	"time"
 
 	"github.com/swrun/swrun"
+	"github.com/swrun/swrun/errors"
 	"github.com/swrun/swrun/expr"
 	"github.com/swrun/swrun/internal/api"
 	"github.com/swrun/swrun/internal/duration"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/client"
 	"github.com/swrun/swrun/runtime/definition"
 	"github.com/swrun/swrun/runtime/execution"
@@ -123,12 +125,31 @@ func (c *Control) Start(ctx context.Context, r api.StartRequest) (d api.Descript
 	if err != nil {
 		return d, false, err
 	}
-	d, err = c.DescribeStarted(ctx, run.Instance)
-	return d, run.Again, err
+	if run.Again { // nothing was written
+		d, err = c.describeStarted(ctx, run.Instance)
+		return d, true, err
+	}
+	d, err = c.DescribeStarted(ctx, accepted(run.Instance, store.Lifecycle{Status: interpreter.StatusPending}, &execution.Invocation{Workflow: reference}))
+	return d, false, err
 }
 
-// DescribeStarted describes a run whose start the store accepted a moment ago. If the run is gone, the error is a *LostStartError.
-func (c *Control) DescribeStarted(ctx context.Context, i store.Instance) (api.Description, error) {
+// accepted describes a run that the store has accepted and that is not read again.
+func accepted(i store.Instance, is store.Lifecycle, info *execution.Invocation) api.Description {
+	return api.NewUnreadDescription(&filter.Run{Instance: i, Lifecycle: is, Invocation: info}, "the store has accepted the run, and the run could not be read afterwards")
+}
+
+// DescribeStarted describes a run whose start the store accepted a moment ago. If the run is gone, the error is a *LostStartError. If the run cannot
+// be read, it returns what is known of the run: an error would hide that the run is stored.
+func (c *Control) DescribeStarted(ctx context.Context, known api.Description) (api.Description, error) {
+	d, err := c.describeStarted(ctx, known.Instance())
+	if err == nil || errors.As(err, new(*LostStartError)) {
+		return d, err
+	}
+	return known, nil
+}
+
+// describeStarted is DescribeStarted, with an error for a run that cannot be read.
+func (c *Control) describeStarted(ctx context.Context, i store.Instance) (api.Description, error) {
 	d, err := c.Describe(ctx, i)
 	switch store.RefusedAs(err) {
 	case store.NoSuch:
@@ -150,7 +171,8 @@ func (c *Control) describeUnread(ctx context.Context, i store.Instance, why erro
 	if err != nil {
 		return api.Description{}, err
 	}
-	return api.NewUnreadDescription(&filter.Run{Instance: i, Lifecycle: l.Lifecycle, Invocation: info}, why), nil
+	text := "a worker of a newer swrun performs it, since this one cannot read it: " + why.Error()
+	return api.NewUnreadDescription(&filter.Run{Instance: i, Lifecycle: l.Lifecycle, Invocation: info}, text), nil
 }
 
 // LostStartError reports that a run is gone whose start the store has accepted: the store has lost it, for example in a failover, or a caller has
