@@ -11,6 +11,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/swrun/swrun/boltstore"
+	"github.com/swrun/swrun/interpreter"
 	"github.com/swrun/swrun/runtime/activity"
 	"github.com/swrun/swrun/runtime/store"
 	"github.com/swrun/swrun/runtime/storetest"
@@ -84,6 +85,43 @@ func TestBrokenEntriesHideNoActivity(t *testing.T) {
 				return w.Activities, err
 			}) {
 				t.Error("the due activity is hidden")
+			}
+		})
+	}
+}
+
+// TestNewerRunsHideNoRun: runs whose records a newer swrun has written hide neither a due run nor an expired one behind them.
+func TestNewerRunsHideNoRun(t *testing.T) {
+	for name, status := range map[string]interpreter.Status{"due": interpreter.StatusWaiting, "expired": interpreter.StatusCompleted} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			s := mustOpenStore(t, path)
+			x := store.Instance{Namespace: "test", ID: "x"}
+			if _, err := s.Start(t.Context(), store.Start{Instance: x, Invocation: []byte("{}")}); err != nil {
+				t.Fatal(err)
+			}
+			claimed, err := s.Claim(t.Context(), store.Claim{Instances: []store.Instance{x}, Worker: "w", Nonce: "n", Lease: time.Hour})
+			if err != nil || len(claimed) != 1 {
+				t.Fatal(claimed, err)
+			}
+			c := store.Commit{Instance: x, Token: claimed[0].Token, Next: 1, At: claimed[0].At, Status: status, Release: true}
+			if !status.Final() {
+				c.Wake = c.At.Add(time.Millisecond)
+			}
+			if _, err := s.Commit(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			multiply(t, path, "record", "99 waiting - x")
+			s, err = boltstore.Open(t.Context(), path, boltstore.Config{Partitions: 1, Now: func() time.Time { return time.Now().Add(time.Hour) }})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			if !storetest.RunTurnsUp(t, s, x) {
+				t.Error("the run is hidden")
 			}
 		})
 	}

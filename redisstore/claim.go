@@ -143,6 +143,7 @@ func (s *Store) take(ctx context.Context, script *script, c *store.Claim, candid
 			}
 			at = r.at // the owner before may have committed after the time was read
 		}
+		s.passed[c.Partition].Remove(one.instance)
 		one.loaded.Lifecycle = one.change.To
 		token := store.Token{Epoch: one.change.To.Epoch, Nonce: one.change.To.Nonce}
 		s.records.keep(&ownRecord{subject: one.subject, token: token, lifecycle: one.change.To, text: one.record.to})

@@ -72,7 +72,10 @@ func (s *Store) fairly(ctx context.Context, w *store.Work, partition, n int) err
 			return err
 		}
 	}
-	w.New, w.Begun = inTurn(n, w.New), inTurn(n, w.Begun)
+	for _, first := range []*[]store.Instance{&w.New, &w.Begun} {
+		others, passed := s.passed[partition].Split(*first)
+		*first = append(inTurn(n, others), passed...)
+	}
 	return nil
 }
 

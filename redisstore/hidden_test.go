@@ -62,3 +62,29 @@ func TestBrokenMembersHideNoActivity(t *testing.T) {
 		})
 	}
 }
+
+// TestNewerRunsHideNoRun: runs whose records a newer swrun has written hide neither a due run nor an expired one behind them, and no run whose owner hangs.
+func TestNewerRunsHideNoRun(t *testing.T) {
+	for _, set := range []store.Set{store.SetWaiting, store.SetHeld, store.SetClosed} {
+		t.Run(string(set), func(t *testing.T) {
+			s, client := mustOpenWithClient(t)
+			for n := range manyBroken {
+				i := instance(fmt.Sprint("b", n))
+				client.HSet(t.Context(), "swrun:{D:0}:i:"+i.String(), "k", "99 waiting - x")
+				client.ZAdd(t.Context(), "swrun:{D:0}:"+string(set), redis.Z{Score: 1, Member: memberOf(set, i)})
+			}
+			client.ZAdd(t.Context(), "swrun:{D:0}:"+string(set), redis.Z{Score: 2, Member: memberOf(set, instance("x"))})
+			if !storetest.RunTurnsUp(t, s, instance("x")) {
+				t.Error("the run is hidden")
+			}
+		})
+	}
+}
+
+// memberOf returns the member of a run in a set.
+func memberOf(set store.Set, i store.Instance) string {
+	if set == store.SetHeld {
+		return i.String() + " w"
+	}
+	return i.String()
+}

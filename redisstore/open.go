@@ -101,6 +101,7 @@ func open(ctx context.Context, client redis.UniversalClient, known *places, c Co
 	s.keys = newKeys(s.layout)
 	s.seen, s.clocks = make([]atomic.Int64, s.layout.Partitions), make([]clock, s.layout.Partitions)
 	s.needed, s.behind = make([]neededNow, s.layout.Partitions), make([]behind, s.layout.Partitions)
+	s.passed = make([]store.PassedOver, s.layout.Partitions)
 	if err := s.fix(ctx); err != nil && (!c.ReadOnly || !refusesWrites(err)) {
 		return nil, err // otherwise the deployment is not there, so that there is nothing to read
 	}

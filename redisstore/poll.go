@@ -15,6 +15,15 @@ import (
 
 // Poll implements store.Reader.
 func (s *Store) Poll(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
+	passed := &s.passed[partition]
+	passed.Retry()
+	w, err := s.pollInTime(ctx, partition, n, expired)
+	passed.Leave(n, &w)
+	return w, err
+}
+
+// pollInTime polls, and polls again if the clock of the server was wrong.
+func (s *Store) pollInTime(ctx context.Context, partition, n int, expired bool) (store.Work, error) {
 	sent := s.uptime()
 	w, at, err := s.poll(ctx, partition, n, expired)
 	if err != nil {
@@ -47,6 +56,7 @@ const fewDue = 4
 
 // polled contains the data that a poll reads.
 type polled struct {
+	far    int // how many runs are read of a set: more than the poll returns, if some are passed over
 	now    *redis.TimeCmd
 	texts  *redis.SliceCmd // of the time and the leases
 	sets   map[store.Set]*redis.ZSliceCmd
@@ -65,7 +75,7 @@ func (r *polled) read(ctx context.Context, p redis.Pipeliner, k *partitionKeys, 
 		case set == store.SetWaiting || set == store.SetHeld:
 			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(min(n, fewDue)))
 		case set != store.SetClosed || expired:
-			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
+			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(r.far))
 		}
 	}
 	r.activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(min(n, fewDue)))
@@ -83,7 +93,7 @@ func (r *polled) lists(k *partitionKeys) []firstMembers {
 
 // poll also returns the parts of the time.
 func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w store.Work, at reading, err error) {
-	var r polled
+	r := polled{far: n + s.passed[partition].Len()}
 	for again := true; again; { // others may follow members that name nothing
 		if at, err = s.readFirst(ctx, &r, partition, n, expired); err != nil {
 			return w, at, err
@@ -93,22 +103,22 @@ func (s *Store) poll(ctx context.Context, partition, n int, expired bool) (w sto
 		}
 	}
 	w.At, w.Writes = store.Moment(at.now()), at.seq
-	w.Begun, _ = members(r.sets[store.SetBegun].Val(), n)
-	w.New, _ = members(r.sets[store.SetNew].Val(), n)
-	if err := s.fairly(ctx, &w, partition, n); err != nil {
+	w.Begun, _ = members(r.sets[store.SetBegun].Val(), r.far)
+	w.New, _ = members(r.sets[store.SetNew].Val(), r.far)
+	if err := s.fairly(ctx, &w, partition, r.far); err != nil {
 		return w, at, err
 	}
 	if expired {
-		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), n)
+		w.Expired, w.Closed = members(r.sets[store.SetClosed].Val(), r.far)
 	}
 	w.Outbox = outgoing(partition, r.outbox.Val())
 	if w.Needs, err = s.needs(ctx, partition, at.seq, n, r.needs); err != nil {
 		return w, at, err
 	}
-	addDue(&w, r.sets[store.SetWaiting].Val(), n)
-	addDue(&w, r.sets[store.SetHeld].Val(), n)
+	addDue(&w, r.sets[store.SetWaiting].Val(), r.far)
+	addDue(&w, r.sets[store.SetHeld].Val(), r.far)
 	addDueActivities(&w, r.activities.Val())
-	return w, at, s.addAllLeases(ctx, &w, &r, partition, n)
+	return w, at, s.addAllLeases(ctx, &w, &r, partition)
 }
 
 // readFirst reads the data of a poll, and returns the time of the partition.
@@ -131,14 +141,14 @@ func (s *Store) readFirst(ctx context.Context, r *polled, partition, n int, expi
 }
 
 // addAllLeases adds the work that follows from the leases that were read.
-func (s *Store) addAllLeases(ctx context.Context, w *store.Work, r *polled, partition, n int) error {
+func (s *Store) addAllLeases(ctx context.Context, w *store.Work, r *polled, partition int) error {
 	leases, ok := r.texts.Val()[1].(string)
 	if !ok && len(r.sets[store.SetHeld].Val()) > 0 {
 		if err := s.isText(ctx, partition, s.keys.partitions[partition].leases); err != nil {
 			return err
 		}
 	}
-	return s.addLeases(ctx, w, partition, n, parseLeases(leases))
+	return s.addLeases(ctx, w, partition, r.far, parseLeases(leases))
 }
 
 // isText returns an error if a text is a key of another type: MGET reads that as if it were not there.
@@ -166,7 +176,7 @@ func (s *Store) readAllDue(ctx context.Context, r *polled, partition, n int, now
 	k := &s.keys.partitions[partition]
 	err := s.exchange(ctx, partition, s.sharedPipeline, func(p redis.Pipeliner) {
 		for _, set := range []store.Set{store.SetWaiting, store.SetHeld} {
-			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(n))
+			r.sets[set] = p.ZRangeWithScores(ctx, k.sets[set], 0, int64(r.far))
 		}
 		r.activities = p.ZRangeWithScores(ctx, k.activities, 0, int64(n))
 	})

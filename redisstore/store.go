@@ -33,7 +33,8 @@ type Store struct {
 
 	needed        []neededNow // in each partition
 	behind        []behind    // of each partition
-	opened        string      // another one for each store that is opened
+	passed        []store.PassedOver
+	opened        string // another one for each store that is opened
 	registrations atomic.Uint64
 
 	mu      sync.Mutex

@@ -46,6 +46,8 @@ func (s *Store) unreadable(ctx context.Context, f found, whom func(store.Unreada
 		if err := s.putAway(ctx, &f); err != nil || !f.here {
 			return err
 		}
+	} else {
+		s.passed[f.partition].Add(f.instance)
 	}
 	store.Unreadable{Instance: f.instance, Err: refused}.Tell(whom)
 	return s.pipelined(ctx, f.partition, func(p redis.Pipeliner) {

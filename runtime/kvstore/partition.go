@@ -13,6 +13,7 @@ import (
 type partition struct {
 	Tx
 	prefix string
+	passed *store.PassedOver
 	now    time.Time
 	offset int64 // in milliseconds: added to the clock to get the current time
 	fell   bool  // the clock was just found to have moved back

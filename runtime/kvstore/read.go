@@ -15,10 +15,12 @@ import (
 
 // Poll implements store.Reader.
 func (s *Store) Poll(_ context.Context, of, n int, expired bool) (w store.Work, err error) {
+	s.passed[of].Retry()
 	writes := s.writes[of].Load() // before it is read
 	err = s.view(of, func(p *partition) error {
 		w = p.poll(of, n, expired)
 		w.Writes = writes
+		p.passed.Leave(n, &w)
 		return nil
 	})
 	return w, err
@@ -45,19 +47,20 @@ func (s *Store) Drift(context.Context, store.Drift) (store.Drifted, error) {
 }
 
 func (p *partition) poll(of, n int, expired bool) store.Work {
-	w := store.Work{At: p.now, Begun: p.first(store.SetBegun, n), New: p.first(store.SetNew, n)}
+	w := store.Work{At: p.now, Begun: p.offered(store.SetBegun, n), New: p.offered(store.SetNew, n)}
+	far := n + p.passed.Len()
 	for _, set := range []store.Set{store.SetWaiting, store.SetHeld} {
-		p.due(set, n, &w)
+		p.due(set, far, &w)
 	}
 	p.leases(func(worker string, ends time.Time) {
 		if ends.After(p.now) {
 			w.Lease = interpreter.Earlier(w.Lease, ends)
 		} else {
-			w.AddEnded(worker, p.heldBy(worker, n))
+			w.AddEnded(worker, p.heldBy(worker, far))
 		}
 	})
 	if expired {
-		w.Expired = p.first(store.SetClosed, n)
+		w.Expired = p.first(store.SetClosed, far, every)
 		p.scan(store.SetClosed, func(at time.Time, _ store.Instance) bool {
 			w.Closed = at
 			return false
@@ -107,12 +110,26 @@ func (s *Store) Outbox(_ context.Context, of int, after string, n int) (all []st
 	return all, err
 }
 
-// first returns the first runs of a set: of a set of ready runs, fairly from all namespaces.
-func (p *partition) first(set store.Set, n int) (all []store.Instance) {
-	if !isClaimed(set) {
-		return p.firstOf(set, p.setPrefix(set), n)
+// offered returns the first runs of a set of ready runs, and after them the runs that were passed over.
+func (p *partition) offered(set store.Set, n int) []store.Instance {
+	if p.passed.Len() == 0 {
+		return p.first(set, n, every)
 	}
-	return fairly(p, p.setPrefix(set), share{n, int(store.Millis(p.now))}, func(prefix string, n int) []store.Instance { return p.firstOf(set, prefix, n) })
+	first := p.first(set, n, func(i store.Instance) bool { return !p.passed.Has(i) })
+	return append(first, p.first(set, n-len(first), p.passed.Has)...)
+}
+
+// every chooses all runs.
+func every(store.Instance) bool { return true }
+
+// first returns the first chosen runs of a set: of a set of ready runs, fairly from all namespaces.
+func (p *partition) first(set store.Set, n int, chosen func(store.Instance) bool) []store.Instance {
+	if !isClaimed(set) {
+		return p.firstOf(set, p.setPrefix(set), n, chosen)
+	}
+	return fairly(p, p.setPrefix(set), share{n, int(store.Millis(p.now))}, func(prefix string, n int) []store.Instance {
+		return p.firstOf(set, prefix, n, chosen)
+	})
 }
 
 // share is at most n items; turn determines the first namespace.
@@ -139,10 +156,10 @@ func fairly[T any](p *partition, all string, of share, first func(prefix string,
 // manyNamespaces is how many namespaces are not asked for all that may be taken of one.
 const manyNamespaces = 10
 
-// firstOf returns the first runs of a set whose keys begin with a prefix.
-func (p *partition) firstOf(set store.Set, prefix string, n int) (all []store.Instance) {
+// firstOf returns the first chosen runs of a set whose keys begin with a prefix.
+func (p *partition) firstOf(set store.Set, prefix string, n int, chosen func(store.Instance) bool) (all []store.Instance) {
 	p.Scan(prefix, prefix, func(key string, _ []byte) bool {
-		if _, i := p.placed(set, key); len(all) < n {
+		if _, i := p.placed(set, key); len(all) < n && chosen(i) {
 			all = append(all, i)
 		}
 		return len(all) < n
@@ -230,7 +247,7 @@ func (s *Store) List(_ context.Context, of int, cursor string, n int) (page stor
 // Upcoming implements store.Reader.
 func (s *Store) Upcoming(_ context.Context, of int, until time.Time) (all []store.Instance, err error) {
 	err = s.view(of, func(p *partition) error {
-		all = slices.Concat(p.first(store.SetNew, math.MaxInt), p.first(store.SetBegun, math.MaxInt), p.first(store.SetHeld, math.MaxInt))
+		all = slices.Concat(p.first(store.SetNew, math.MaxInt, every), p.first(store.SetBegun, math.MaxInt, every), p.first(store.SetHeld, math.MaxInt, every))
 		p.scan(store.SetWaiting, func(at time.Time, i store.Instance) bool {
 			if at.IsZero() || at.After(until) {
 				return false

@@ -18,6 +18,7 @@ type Store struct {
 	now    func() time.Time
 	writes []atomic.Int64 // to each partition since the store was opened
 	hints  hints
+	passed []store.PassedOver // in each partition
 
 	attendance attendance
 }
@@ -35,7 +36,7 @@ func Open(db Database, layout store.Layout, now func() time.Time) (*Store, error
 	if err := layout.Valid(); err != nil {
 		return nil, fmt.Errorf("the layout cannot be that of a store: %w", err)
 	}
-	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions)}
+	s := &Store{db: db, layout: layout, now: now, writes: make([]atomic.Int64, layout.Partitions), passed: make([]store.PassedOver, layout.Partitions)}
 	err := db.Update(func(tx Tx) error {
 		value, ok := tx.Get(layoutKey)
 		if !ok && !isEmpty(tx) {
@@ -105,7 +106,7 @@ func (s *Store) view(n int, f func(*partition) error) error {
 }
 
 func (s *Store) partition(tx Tx, n int) *partition {
-	p := &partition{Tx: tx, prefix: prefixOf(n)}
+	p := &partition{Tx: tx, prefix: prefixOf(n), passed: &s.passed[n]}
 	p.readTime(s.now().UnixMilli())
 	return p
 }
@@ -162,6 +163,7 @@ func (s *Store) Claim(ctx context.Context, c store.Claim) (claimed []store.Claim
 			if p.unreadable(i, err, c.Unreadable) || err != nil {
 				continue // it is not there to be claimed
 			}
+			p.passed.Remove(i)
 			r := change.To
 			loaded.Lifecycle = r
 			claimed = append(claimed, store.Claimed{
@@ -263,6 +265,9 @@ func (s *Store) Remove(ctx context.Context, c store.Remove) (removed int, err er
 		removed = 0
 		for _, i := range c.Instances {
 			r, err := p.record(i)
+			if store.RefusedAs(err) == store.Newer {
+				p.passed.Add(i)
+			}
 			if err != nil || r == nil || !c.Removes(r, p.now) {
 				continue
 			}

@@ -41,6 +41,7 @@ func (p *partition) unreadable(i store.Instance, err error, whom func(store.Unre
 	case store.Corrupt:
 		p.putAway(i)
 	case store.Newer:
+		p.passed.Add(i)
 	default:
 		return false
 	}

@@ -98,6 +98,7 @@ func cases() []testCase {
 		{"hints of activities", activityHints},
 		{"activities of which nothing is left", activitiesLost},
 		{"data of a newer build is left alone", newerForms},
+		{"runs of a newer build hide no others", newerHidesNone},
 		{"promote due runs", promoteDue},
 		{"due runs precede new runs", overdueFirst},
 		{"begun runs precede new runs", begunFirst},
