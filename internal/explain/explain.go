@@ -108,9 +108,9 @@ func typeStory(name string) string {
 	case "authorization":
 		return "Access that the workflow does not have, for example to a secret that was not provided. Provide\nsecrets with SWRUN_SECRET_<NAME> or --secrets FILE."
 	case "timeout":
-		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind says which it was. A try does not see\nthe timeout of the try task itself, and nothing inside a workflow sees the workflow's. Uncaught, the run\nis closed as timed_out and swrun exits with 124; an error that only has this type, raised or a child's, is\na fault like any other (10).\n\nOf nested deadlines that have passed, the outermost fires, also if an inner one passed earlier while no\nworker was there: what an inner catch would do belongs to a scope whose time is over."
+		return "The time of a scope was over: a task's timeout, a retry limit, or the workflow's own timeout. The\ninstance is the pointer of the scope, and the member timeoutKind contains its kind. A try does not catch\nthe timeout of the try task itself, and no task of a workflow catches the timeout of the workflow. If it\nis not caught, the run is closed as timed_out and swrun exits with 124. An error of this type that was\nraised, or that comes from a child, is a fault like any other (10).\n\nIf several nested deadlines passed, the outermost fires, even if an inner one passed earlier while no\nworker was connected: the time of the inner scope with its catch is over."
 	case "limit":
-		return "Something is larger than it may be: the members limit, value and max say what, how large it is, and how\nlarge it may be. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
+		return "Data are too large, or too many. The members limit, value and max name the limit, the size and the\nmaximum. --limit NAME=VALUE and SWRUN_LIMITS change limits; see docs/limits.md. The type is swrun's own."
 	case "communication":
 		return "A remote party could not be reached, or refused; the status is its answer's, or 500."
 	}

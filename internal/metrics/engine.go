@@ -20,17 +20,17 @@ type figure struct {
 
 func figures() []figure {
 	return []figure{
-		{"swrun_runs_claimed_total", "Runs that workers of this process have taken.", func(f *worker.Figures) *atomic.Int64 { return &f.Claimed }},
-		{"swrun_runs_taken_over_total", "Those of them whose worker was lost.", func(f *worker.Figures) *atomic.Int64 { return &f.TakenOver }},
-		{"swrun_leases_lost_total", "Runs that were taken from this process, since its lease had ended.", func(f *worker.Figures) *atomic.Int64 { return &f.Lost }},
-		{"swrun_commits_refused_total", "Commits that the store has refused: most often something else happened first.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitRefused }},
-		{"swrun_commits_unanswered_total", "Commits that the store has not answered; they were sent again.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitFailed }},
-		{"swrun_reports_made_up_total", "Late reports about attempts at activities that no worker was given. They were refused, and not noted.", func(f *worker.Figures) *atomic.Int64 { return &f.MadeUp }},
+		{"swrun_runs_claimed_total", "Runs that workers of this process took.", func(f *worker.Figures) *atomic.Int64 { return &f.Claimed }},
+		{"swrun_runs_taken_over_total", "Runs that workers of this process took because their former worker was lost.", func(f *worker.Figures) *atomic.Int64 { return &f.TakenOver }},
+		{"swrun_leases_lost_total", "Runs that other workers took from this process after the end of its lease.", func(f *worker.Figures) *atomic.Int64 { return &f.Lost }},
+		{"swrun_commits_refused_total", "Commits that the store refused, mostly because another change came first.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitRefused }},
+		{"swrun_commits_unanswered_total", "Commits without an answer of the store; they were sent again.", func(f *worker.Figures) *atomic.Int64 { return &f.CommitFailed }},
+		{"swrun_reports_made_up_total", "Late reports about attempts that no worker received. They were refused, and not noted.", func(f *worker.Figures) *atomic.Int64 { return &f.MadeUp }},
 		{"swrun_timeouts_total", "Timeouts of tasks and runs.", func(f *worker.Figures) *atomic.Int64 { return &f.TimedOut }},
 		{"swrun_repair_checks_total", "Partitions of the store whose indexes were checked.", func(f *worker.Figures) *atomic.Int64 { return &f.Checked }},
 		{"swrun_repair_compared_runs_total", "Runs that were compared with the indexes, one by one.", func(f *worker.Figures) *atomic.Int64 { return &f.Compared }},
-		{"swrun_task_attempts_failed_total", "Attempts of calls, commands, scripts, activities and children that have ended with an error.", func(f *worker.Figures) *atomic.Int64 { return &f.AttemptsFailed }},
-		{"swrun_task_retries_total", "Attempts that a retry policy has granted.", func(f *worker.Figures) *atomic.Int64 { return &f.Retries }},
+		{"swrun_task_attempts_failed_total", "Attempts of calls, commands, scripts, activities and children that ended with an error.", func(f *worker.Figures) *atomic.Int64 { return &f.AttemptsFailed }},
+		{"swrun_task_retries_total", "Attempts that a retry policy granted.", func(f *worker.Figures) *atomic.Int64 { return &f.Retries }},
 	}
 }
 
@@ -50,22 +50,22 @@ func (c *engineCollector) Collect(all chan<- prometheus.Metric) {
 		help  string
 		value float64
 	}{
-		"swrun_repair_check_interval_seconds": {"The setting: how often the indexes of the store are checked.", c.figures.Repair.CheckInterval.Seconds()},
-		"swrun_repair_sweep_interval_seconds": {"The setting: how often every run is compared with the indexes.", c.figures.Repair.SweepInterval.Seconds()},
-		"swrun_repair_scan_limit":             {"The setting: how many entries of an index are compared at a time.", float64(c.figures.Repair.ScanLimit)},
+		"swrun_repair_check_interval_seconds": {"The setting: interval of the checks of the store's indexes.", c.figures.Repair.CheckInterval.Seconds()},
+		"swrun_repair_sweep_interval_seconds": {"The setting: interval in which every run is compared with the indexes.", c.figures.Repair.SweepInterval.Seconds()},
+		"swrun_repair_scan_limit":             {"The setting: number of entries of an index that are compared at a time.", float64(c.figures.Repair.ScanLimit)},
 	} {
 		all <- number(describe(name, setting.help), prometheus.GaugeValue, setting.value)
 	}
-	ended := describe("swrun_runs_ended_total", "Runs that have ended here, by why they were closed.", "reason")
+	ended := describe("swrun_runs_ended_total", "Runs that ended here, by the reason of their end.", "reason")
 	for reason, n := range c.figures.Ended {
 		all <- number(ended, prometheus.CounterValue, float64(n.Load()), reason)
 	}
-	tasks := describe("swrun_tasks_total", "Tasks that have started here, and how they went on.", "outcome")
+	tasks := describe("swrun_tasks_total", "Tasks that started here, by their outcome.", "outcome")
 	for outcome, n := range taskOutcomes(c.figures) {
 		all <- number(tasks, prometheus.CounterValue, float64(n.Load()), outcome)
 	}
-	all <- histogram("swrun_commit_duration_seconds", "How long the store took to store a change of a run.", &c.figures.Stored)
-	all <- histogram("swrun_timer_lateness_seconds", "How long after its time a wait, a retry or a deadline was looked at.", &c.figures.Late)
+	all <- histogram("swrun_commit_duration_seconds", "Time in which the store stored a change of a run.", &c.figures.Stored)
+	all <- histogram("swrun_timer_lateness_seconds", "Lateness of a wait, a retry or a deadline when its worker handled it.", &c.figures.Late)
 }
 
 func describe(name, help string, labels ...string) *prometheus.Desc {

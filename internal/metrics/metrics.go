@@ -32,13 +32,13 @@ func New(e *swrun.Engine, s *swrun.Store, monitor *doctor.Monitor, now func() ti
 		}, []string{"operation", "status"}),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "swrun_http_request_duration_seconds",
-			Help:    "How long requests took, by operation. Those that wait for a run, or follow it, take as long as they were asked to.",
+			Help:    "Duration of requests, by operation. It includes the requested time of waiting for a run or following it.",
 			Buckets: []float64{.001, .002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"operation"}),
 		inProgress: prometheus.NewGauge(prometheus.GaugeOpts{Name: "swrun_http_requests_in_progress", Help: "Requests that are not answered yet."}),
 	}
 	build := prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "swrun_build_info", Help: "Always 1; the label says which version this is.", ConstLabels: prometheus.Labels{"version": swrun.Version()},
+		Name: "swrun_build_info", Help: "Always 1; the label contains the version.", ConstLabels: prometheus.Labels{"version": swrun.Version()},
 	})
 	build.Set(1)
 	m.registry.MustRegister(m.requests, m.durations, m.inProgress, build, &engineCollector{e.Figures()}, &storeCollector{store: s, monitor: monitor, now: now},

@@ -20,10 +20,10 @@ func (sinkCollector) Describe(chan<- *prometheus.Desc) {}
 
 func (states sinkCollector) Collect(all chan<- prometheus.Metric) {
 	holds := describe("swrun_sink_active", "1 if this process sends events to the sink, 0 if another one may.", "sink", "kind")
-	sent := describe("swrun_sink_events_total", "Events that the sink has taken from this process.", "sink", "kind")
-	failed := describe("swrun_sink_failures_total", "Attempts to send an event that the sink has not taken.", "sink", "kind")
+	sent := describe("swrun_sink_events_total", "Events from this process that the sink accepted.", "sink", "kind")
+	failed := describe("swrun_sink_failures_total", "Attempts to send an event that the sink did not accept.", "sink", "kind")
 	dead := describe("swrun_sink_dead_letters_total", "Events that were given up.", "sink", "kind")
-	lag := describe("swrun_sink_lag_seconds", "How long ago the oldest of the events that are being sent happened; 0 if there is none.", "sink", "kind")
+	lag := describe("swrun_sink_lag_seconds", "Age of the oldest event that is being sent; 0 without one.", "sink", "kind")
 	for _, s := range states() {
 		active, behind := 0.0, 0.0
 		if s.Holds {

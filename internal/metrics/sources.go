@@ -17,9 +17,9 @@ type sourceCollector func() []sources.State
 func (sourceCollector) Describe(chan<- *prometheus.Desc) {}
 
 func (states sourceCollector) Collect(all chan<- prometheus.Metric) {
-	connected := describe("swrun_source_connected", "1 if the source of events reads its broker, 0 while it is tried again.", "source", "kind")
-	accepted := describe("swrun_source_events_total", "Events of a source that are stored, those among them that had been published before.", "source", "kind")
-	aside := describe("swrun_source_messages_set_aside_total", "Messages of a source that hold no event, or one that cannot be accepted.", "source", "kind")
+	connected := describe("swrun_source_connected", "1 if the source of events reads its broker, 0 while it tries to connect again.", "source", "kind")
+	accepted := describe("swrun_source_events_total", "Stored events of a source, including events that were published before.", "source", "kind")
+	aside := describe("swrun_source_messages_set_aside_total", "Messages of a source without an event, or with an event that cannot be accepted.", "source", "kind")
 	for _, s := range states() {
 		up := 0.0
 		if s.Connected {

@@ -97,7 +97,7 @@ func (c *storeCollector) Collect(all chan<- prometheus.Metric) {
 	if refuses < store.RefusesAll {
 		r = c.read()
 	}
-	up, is := describe("swrun_store_up", "1 if the store is well, 0 otherwise; if it does not answer, there is nothing of what it counts."), 1.0
+	up, is := describe("swrun_store_up", "1 if the store is well, 0 otherwise. Without an answer of the store, its own counts are absent."), 1.0
 	if ill || r.err != nil {
 		is = 0
 	}
@@ -139,21 +139,21 @@ func (c *storeCollector) counted(all chan<- prometheus.Metric, r reading) {
 		kind       prometheus.ValueType
 		value      float64
 	}{
-		{"swrun_ready_oldest_age_seconds", "How long the run has been ready that no worker has taken for the longest time; 0 if none is.", prometheus.GaugeValue, oldest.Seconds()},
-		{"swrun_runs_quarantined", "Runs that stay as they are until somebody releases them.", prometheus.GaugeValue, float64(st.Quarantined)},
-		{"swrun_runs_unreadable", "Runs that cannot be read: damaged, or written by a newer swrun. Nothing goes on with them.", prometheus.GaugeValue, float64(st.Unreadable)},
-		{"swrun_tasks_retrying", "Runs of which a task, or an activity, is tried again or waits for that.", prometheus.GaugeValue, float64(st.Retrying)},
-		{"swrun_retry_backlog", "Those of them whose next attempt waits for its time, or for a worker.", prometheus.GaugeValue, float64(st.Backlog)},
-		{"swrun_outbox_messages", "Messages between runs that are on their way.", prometheus.GaugeValue, float64(st.Outbox)},
-		{"swrun_outbox_messages_undeliverable", "Those of them that cannot be read: damaged, or written by a newer swrun. They are not delivered.", prometheus.GaugeValue, float64(r.undeliverable)},
+		{"swrun_ready_oldest_age_seconds", "Time for which the oldest ready run waits for a worker; 0 without one.", prometheus.GaugeValue, oldest.Seconds()},
+		{"swrun_runs_quarantined", "Runs that stay as they are until they are released.", prometheus.GaugeValue, float64(st.Quarantined)},
+		{"swrun_runs_unreadable", "Runs that cannot be read: damaged, or written by a newer swrun. They do not continue.", prometheus.GaugeValue, float64(st.Unreadable)},
+		{"swrun_tasks_retrying", "Runs with a task or an activity that is tried again, or that waits for its next attempt.", prometheus.GaugeValue, float64(st.Retrying)},
+		{"swrun_retry_backlog", "Runs with a task or an activity whose next attempt waits for its time or for a worker.", prometheus.GaugeValue, float64(st.Backlog)},
+		{"swrun_outbox_messages", "Messages on their way between runs.", prometheus.GaugeValue, float64(st.Outbox)},
+		{"swrun_outbox_messages_undeliverable", "Messages on their way between runs that cannot be read: damaged, or written by a newer swrun. They are not delivered.", prometheus.GaugeValue, float64(r.undeliverable)},
 		{"swrun_store_repairs_total", "Entries of indexes that had to be repaired.", prometheus.CounterValue, float64(st.Repairs)},
-		{"swrun_store_losses_total", "How often the store was found to have lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},
-		{"swrun_store_clock_jumps_total", "How often the store's clock has jumped.", prometheus.CounterValue, float64(st.Jumps)},
+		{"swrun_store_losses_total", "Number of times that the store lost confirmed writes.", prometheus.CounterValue, float64(st.Losses)},
+		{"swrun_store_clock_jumps_total", "Number of jumps of the store's clock.", prometheus.CounterValue, float64(st.Jumps)},
 	} {
 		all <- number(describe(g.name, g.help), g.kind, g.value)
 	}
 	if !r.unknown {
-		all <- number(describe("swrun_workers", "Workers that are there; absent while that is not known."), prometheus.GaugeValue, float64(len(r.workers)))
+		all <- number(describe("swrun_workers", "Connected workers; absent while they are not known."), prometheus.GaugeValue, float64(len(r.workers)))
 		c.slots(all, r.workers)
 	}
 	queues(all, &r)
@@ -186,11 +186,11 @@ func queues(all chan<- prometheus.Metric, r *reading) {
 			value      float64
 		}{
 			{"swrun_queue_waiting", "Activities and runs that wait in a task queue.", float64(q.Activities + q.Runs)},
-			{"swrun_queue_oldest_age_seconds", "How long the first of them has waited; 0 if none does.", max(0, q.Oldest.Seconds())},
-			{"swrun_queue_performing", "What is performed of the queue.", float64(q.Performing)},
+			{"swrun_queue_oldest_age_seconds", "Time for which the first waiting activity or run waits; 0 without one.", max(0, q.Oldest.Seconds())},
+			{"swrun_queue_performing", "Activities and runs of the queue that are in progress.", float64(q.Performing)},
 			{"swrun_queue_paused", "1 if the queue is paused.", set(q.Rules.Paused != nil)},
 			{"swrun_queue_workers", "Workers that take the queue; absent while that is not known.", float64(len(q.Workers))},
-			{"swrun_queue_unpolled", "1 if activities wait in the queue and nobody has polled for them lately; absent while that is not known.", set(q.Unpolled())},
+			{"swrun_queue_unpolled", "1 if activities wait in the queue without a recent poll; absent while that is not known.", set(q.Unpolled())},
 		} {
 			if !r.unknown || !announced(g.name) {
 				all <- number(describe(g.name, g.help, "queue"), prometheus.GaugeValue, g.value, q.Name)
@@ -211,7 +211,7 @@ func (c *storeCollector) slots(all chan<- prometheus.Metric, workers []presence.
 		taken += w.Performing
 		of += w.Concurrency
 	}
-	slots := describe("swrun_slots", "Runs that may perform something at a time, at all workers: those that do, and those that could.", "state")
+	slots := describe("swrun_slots", "Runs that may perform tasks at a time, at all workers: used and free places.", "state")
 	all <- number(slots, prometheus.GaugeValue, float64(taken), "taken")
 	all <- number(slots, prometheus.GaugeValue, float64(max(0, of-taken)), "free")
 }
