@@ -134,7 +134,7 @@ func NewEngine(s *Store, c EngineConfig) (*Engine, error) {
 	engine := &Engine{store: s, config: c, env: e, functions: functions, gate: queue.NewGate(s, time.Now), figures: worker.NewFigures()}
 	engine.schedules = schedule.New(schedule.Config{Store: s, Start: engine.startScheduled, Compile: e.compileHere, Now: time.Now, Log: e.host.Log})
 	engine.client = client.New(client.Config{
-		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deployed: engine.schedules.Deployed,
+		Store: s, Compile: e.compileHere, Workers: s.Workers, Limits: c.Host.Limits, ErrorAliases: c.Host.ErrorAliases, Deploying: engine.schedules.Reserve, Deployed: engine.schedules.Deployed,
 	})
 	engine.events = events.NewBus(s, func(ctx context.Context, e events.Event, to events.Audience) (events.Started, error) {
 		heard, err := engine.schedules.Publish(ctx, schedule.Event(e), to.Has)

@@ -33,6 +33,8 @@ type Config struct {
 	Now     func() time.Time   // default time.Now; only differences of it count
 	// Workers returns the workers that are there; nil if that is not known.
 	Workers func(ctx context.Context) ([]presence.Worker, error)
+	// Deploying is called before a definition is deployed, and its error prevents the deployment; nil for nothing to do then.
+	Deploying func(ctx context.Context, d definition.Definition) error
 	// Deployed is called when a definition was deployed; nil for nothing to do then.
 	Deployed func(ctx context.Context, d definition.Definition) error
 	// Limits are the limits of a start.
@@ -50,7 +52,9 @@ type Client struct {
 	aliases  errors.Aliases
 	compile  definition.Compile // nil if no definition can be compiled
 	programs *definition.Programs
-	deployed func(ctx context.Context, d definition.Definition) error
+	// deploying and deployed are called before and after a deployment.
+	deploying, deployed func(ctx context.Context, d definition.Definition) error
+
 	settings *settings.Cache
 }
 
@@ -62,24 +66,14 @@ func New(c Config) *Client {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	nothing := func(context.Context, definition.Definition) error { return nil }
+	if c.Deploying == nil {
+		c.Deploying = nothing
+	}
 	if c.Deployed == nil {
-		c.Deployed = func(context.Context, definition.Definition) error { return nil }
+		c.Deployed = nothing
 	}
-	return &Client{deployed: c.Deployed, store: grantedStore{c.Store}, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
-}
-
-// Deploy stores a definition permanently under its namespace, name and version. Another definition under the same three is refused as a
-// Conflict. The actor of ctx is recorded as the deployer. A definition that uses a namespace which ctx does not grant is a
-// *definition.ForeignError (CheckGranted).
-func (c *Client) Deploy(ctx context.Context, d definition.Definition) (definition.Reference, error) {
-	if err := c.CheckGranted(ctx, d); err != nil {
-		return definition.Reference{}, err
-	}
-	r, err := definition.DeployBy(ctx, c.store, d, Actor(ctx))
-	if err == nil {
-		err = c.deployed(ctx, d)
-	}
-	return r, err
+	return &Client{deploying: c.Deploying, deployed: c.Deployed, store: grantedStore{c.Store}, nonce: c.Nonce, workers: c.Workers, limits: c.Limits, aliases: c.ErrorAliases, compile: c.Compile, programs: definition.NewPrograms(c.Store, c.Compile), settings: settings.NewCache(c.Store, c.Now)}
 }
 
 // StartOptions are the options of a start besides workflow and input (promises.md 1 to 15).

@@ -263,3 +263,12 @@ func (s *Schedule) fail(f Failure) {
 func firingID(workflow string, kind Kind, at time.Time) string {
 	return fmt.Sprintf("%s-%s-%s", workflow, kind, at.UTC().Format("20060102T150405.999Z"))
 }
+
+// RefusedError is a run that cannot be started.
+type RefusedError struct{ Err error }
+
+// Error returns the reason.
+func (e *RefusedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns why.
+func (e *RefusedError) Unwrap() error { return e.Err }

@@ -231,15 +231,6 @@ func (s *Schedules) plan(ctx context.Context, r definition.Reference, digest str
 	return p, nil
 }
 
-// RefusedError is a run that cannot be started.
-type RefusedError struct{ Err error }
-
-// Error returns the reason.
-func (e *RefusedError) Error() string { return e.Err.Error() }
-
-// Unwrap returns why.
-func (e *RefusedError) Unwrap() error { return e.Err }
-
 // noSchedule is refused as NoSuch.
 func noSchedule(namespace, name string) error {
 	return &store.Refusal{Code: store.NoSuch, Detail: "schedule of the workflow " + namespace + "/" + name}
@@ -298,7 +289,9 @@ func read(ctx context.Context, s store.Store) (all []Schedule, damaged, err erro
 			wrong = append(wrong, err)
 			continue
 		}
-		all = append(all, one)
+		if !one.isEmpty() { // otherwise it is a reserved place
+			all = append(all, one)
+		}
 	}
 	return all, errors.Join(wrong...), nil
 }
@@ -309,7 +302,7 @@ func (s *Schedules) Of(ctx context.Context, namespace, name string) (Schedule, e
 		return Schedule{}, err
 	}
 	found, version, err := load(ctx, s.Store, namespace, name)
-	if err == nil && version == 0 {
+	if err == nil && (version == 0 || found.isEmpty()) {
 		err = noSchedule(namespace, name)
 	}
 	return found, err
