@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -109,7 +110,10 @@ func endsWith(t *testing.T, args []string) string {
 	c.streams.out, c.streams.err = said, said
 	c.streams.signals = func() (<-chan os.Signal, func()) { return signals, func() {} }
 	go func() { ended <- run(append(args, "--listen", "127.0.0.1:0"), c.streams) }()
-	read := regexp.MustCompile(map[string]string{"serve": "listening on", "dev": "dev.1 deployed|network policy is deny"}[args[0]])
+	read := regexp.MustCompile(map[string]string{"serve": "documents of the folders are deployed", "dev": "dev.1 deployed|network policy is deny"}[args[0]])
+	if slices.Contains(args, "--strict") { // it reads its folder before it listens
+		read = regexp.MustCompile("listening on")
+	}
 	for !read.MatchString(said.String()) {
 		select {
 		case <-said.lines:
