@@ -52,9 +52,14 @@ func (k keys) definitions() string { return k.deployment + "definitions" }
 func (k keys) hints() string       { return k.deployment + "hints" }
 
 // entriesOf returns the pattern of the keys of all entries of the registry in the partitions whose number matches a pattern.
-func (k keys) entriesOf(partitions string) string {
+func (k keys) entriesOf(partitions string) string { return k.pattern(partitions) + "e:*" }
+
+// runsOf returns the pattern of the keys of all runs in these partitions.
+func (k keys) runsOf(partitions string) string { return k.pattern(partitions) + "i:*" }
+
+func (k keys) pattern(partitions string) string {
 	plain := strings.NewReplacer(`\`, `\\`, "[", `\[`, "]", `\]`, "?", `\?`).Replace(strings.TrimSuffix(k.deployment, "}:"))
-	return plain + ":" + partitions + "}:e:*"
+	return plain + ":" + partitions + "}:"
 }
 
 func (p *partitionKeys) instances() string                { return p.prefix + "i:" }

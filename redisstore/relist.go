@@ -32,9 +32,6 @@ type unlisted struct {
 // scrubRegistry compares the entries on the server of a partition with the lists of their kinds. The entries of a single server are compared
 // with its first partition.
 func (s *Store) scrubRegistry(ctx context.Context, c *store.Scrub) (done store.Scrubbed, err error) {
-	if c.Only != nil || s.cluster == nil && c.Partition > 0 {
-		return done, nil
-	}
 	if err := s.overwrittenLists(ctx, c, &done); err != nil {
 		return done, err
 	}

@@ -25,7 +25,7 @@ type entry struct {
 // Scrub implements store.Store.
 func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, err error) {
 	if c.Registry {
-		return s.scrubRegistry(ctx, &c)
+		return s.scrubKeys(ctx, &c)
 	}
 	k := &s.keys.partitions[c.Partition]
 	if c.Adopt && !c.Check {

@@ -63,6 +63,7 @@ const (
 	listenersPart    = "listeners/"
 	quarantinedPart  = "quarantined/"
 	retryingPart     = "retrying/"
+	unlistedPart     = "runs/" // the prefix of cursors of Scrub in the data of runs
 )
 
 // number writes n so that keys sort like numbers.

@@ -13,6 +13,7 @@ import (
 type partition struct {
 	Tx
 	prefix string
+	here   func(store.Instance) bool // whether a name may be that of a run of the partition
 	passed *store.PassedOver
 	now    time.Time
 	offset int64 // in milliseconds: added to the clock to get the current time

@@ -25,15 +25,15 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		}
 		adopt := c.Adopt && !c.Loss // it loses no writes
 		done = store.Scrubbed{Adopted: adopt}
-		if after, listeners := strings.CutPrefix(c.Cursor, listenersPart); listeners {
-			p.scrubListeners(after, c.N, &done)
+		if isAfterRuns(c.Cursor) {
+			p.scrubRest(&c, c.Cursor, &done)
 			adopt = false // all runs were adopted before: runs that were claimed since must not be taken away
 		} else {
 			p.scrubRuns(&c, &done)
 		}
 		if c.Cursor == "" && c.Only == nil {
 			p.scrubLost(&done)
-			p.scrubStrays(func(i store.Instance) bool { return i.Check() == nil && s.of(i) == c.Partition }, &done)
+			p.scrubStrays(&done)
 		}
 		if adopt {
 			p.deleteAll(p.prefix + "lease/")
@@ -44,6 +44,22 @@ func (s *Store) Scrub(ctx context.Context, c store.Scrub) (done store.Scrubbed, 
 		return nil
 	})
 	return done, err
+}
+
+// isAfterRuns reports whether a cursor is behind the list of runs: in the listener index, or in the data of runs.
+func isAfterRuns(cursor string) bool {
+	return strings.HasPrefix(cursor, listenersPart) || strings.HasPrefix(cursor, unlistedPart)
+}
+
+// scrubRest checks a page of what follows the list of runs, and the next page after the end of the listener index.
+func (p *partition) scrubRest(c *store.Scrub, cursor string, done *store.Scrubbed) {
+	if after, listeners := strings.CutPrefix(cursor, listenersPart); listeners {
+		if p.scrubListeners(after, c.N, done); done.Cursor != "" {
+			return
+		}
+		cursor = unlistedPart
+	}
+	p.scrubUnlisted(strings.TrimPrefix(cursor, unlistedPart), c.N, done)
 }
 
 // scrubRuns compares a page of runs with the sets, and the first listeners after the last run.
@@ -65,7 +81,7 @@ func (p *partition) scrubRuns(c *store.Scrub, done *store.Scrubbed) {
 		}
 	}
 	if done.Cursor == "" && c.Only == nil {
-		p.scrubListeners("", c.N, done)
+		p.scrubRest(c, listenersPart, done)
 	}
 }
 
@@ -90,6 +106,44 @@ func (p *partition) scrubListeners(from string, n int, done *store.Scrubbed) {
 			done.Repaired = append(done.Repaired, store.LeftListening(i, entry))
 		}
 	}
+}
+
+// scrubUnlisted looks through the data of a page of runs, from a cursor on, and adds the readable runs to the list of runs that it lacks. No
+// transition removes such an entry alone; it results from a manual change of the store.
+func (p *partition) scrubUnlisted(from string, n int, done *store.Scrubbed) {
+	prefix := p.prefix + "i/"
+	next := prefix + from
+	for range n {
+		name := ""
+		p.Scan(prefix, next, func(key string, _ []byte) bool {
+			name = runOf(strings.TrimPrefix(key, prefix))
+			return false
+		})
+		if name == "" {
+			return
+		}
+		next = prefix + name + "0" // 0 follows the slash
+		i := store.InstanceOf(name)
+		r, err := p.lifecycle(i)
+		if r == nil || err != nil || !p.here(i) {
+			continue
+		}
+		if _, listed := p.Get(p.indexKey(i, r.Created)); listed {
+			continue
+		}
+		p.Put(p.indexKey(i, r.Created), nil)
+		done.Repaired = append(done.Repaired, fmt.Sprintf("%s: was missing in the list of runs", i))
+		p.scrub(i, done)
+		p.scrubActivities(i, done)
+	}
+	done.Cursor = unlistedPart + strings.TrimPrefix(next, prefix)
+}
+
+// runOf returns the name of a run at the beginning of a key: the namespace, a slash and the id.
+func runOf(key string) string {
+	namespace, rest, _ := strings.Cut(key, "/")
+	id, _, _ := strings.Cut(rest, "/")
+	return namespace + "/" + id
 }
 
 // unchanged is a transaction of which nothing is written.
@@ -138,9 +192,9 @@ func (p *partition) scrub(i store.Instance, done *store.Scrubbed) {
 	}
 }
 
-// scrubStrays removes keys that count runs and name no run of the partition; here reports whether a name may be a run of the partition. No
+// scrubStrays removes keys that count runs and name no run of the partition. No
 // transition creates such a key; it results from a manual change of the store. A key of unreadable runs may name a run that was removed.
-func (p *partition) scrubStrays(here func(store.Instance) bool, done *store.Scrubbed) {
+func (p *partition) scrubStrays(done *store.Scrubbed) {
 	for _, part := range []string{quarantinedPart, retryingPart, unreadablePart} {
 		prefix := p.prefix + part
 		var strays []string
@@ -148,7 +202,7 @@ func (p *partition) scrubStrays(here func(store.Instance) bool, done *store.Scru
 			name := strings.TrimPrefix(key, prefix)
 			i := store.InstanceOf(name)
 			_, there := p.Get(p.key(i, "record"))
-			if name != i.String() || !here(i) || !there && part != unreadablePart {
+			if name != i.String() || !p.here(i) || !there && part != unreadablePart {
 				strays = append(strays, name)
 			}
 			return true

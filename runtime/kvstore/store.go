@@ -107,6 +107,7 @@ func (s *Store) view(n int, f func(*partition) error) error {
 
 func (s *Store) partition(tx Tx, n int) *partition {
 	p := &partition{Tx: tx, prefix: prefixOf(n), passed: &s.passed[n]}
+	p.here = func(i store.Instance) bool { return i.Check() == nil && s.of(i) == n }
 	p.readTime(s.now().UnixMilli())
 	return p
 }
