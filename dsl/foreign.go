@@ -154,8 +154,8 @@ func foreignSigns(text string) []int {
 	return slices.Compact(all)
 }
 
-// foreignName returns the offsets of foreignWords in a name, and of the signs and spaces between letters of ASCII that resemble those of ASCII. Signs in a
-// name with spaces are prose, and so are apostrophes and ranges of numbers.
+// foreignName returns the offsets of foreignWords in a name, and the offsets of signs and spaces between letters of ASCII that resemble ASCII. It ignores
+// signs in a name with spaces, apostrophes, and ranges of numbers, because they are prose.
 func foreignName(name string) []int {
 	all := foreignWords(name)
 	plain := strings.Map(plainQuote, plainText(name))

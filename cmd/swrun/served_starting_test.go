@@ -60,7 +60,7 @@ func refusesEvent(t *testing.T, s *serving) {
 	}
 }
 
-// TestServeListensWhileItDeploys: while serve deploys the documents of its folders, it is alive and not ready, and starts runs of what is deployed. It
+// TestServeListensWhileItDeploys: while serve deploys the documents of its folders, it is alive and not ready, and starts runs of deployed workflows. It
 // refuses starts of other workflows, and events, for a while. A start through the file does the same.
 func TestServeListensWhileItDeploys(t *testing.T) {
 	for name, url := range map[string]string{"redis": redistest.Start(t).URL(), "file": "file:" + filepath.Join(t.TempDir(), "runs.db")} {
